@@ -1,0 +1,38 @@
+# Fresh machine: python3, make and git are enough. Everything else goes into .venv.
+PYTHON ?= python3
+BIN := .venv/bin
+DEMO := whyconv-runs/demo
+
+.PHONY: setup demo test bench lock clean
+
+setup: .venv/runtime
+
+.venv/runtime: pyproject.toml requirements.lock
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e .
+	@touch $@
+
+.venv/dev: .venv/runtime
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev]'
+	@touch $@
+
+demo: .venv/runtime
+	$(BIN)/whyconv demo --out $(DEMO)
+
+test: .venv/dev
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/pyright
+	$(BIN)/python -m pytest
+
+bench: .venv/dev
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0'
+	$(BIN)/python bench/fig3a.py
+
+lock:
+	rm -rf build/lock && $(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install --quiet -e '.[dev]'
+	build/lock/bin/python -m pip freeze --exclude-editable > requirements.lock
+
+clean:
+	rm -rf .venv build whyconv-runs

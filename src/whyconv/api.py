@@ -1,0 +1,228 @@
+"""The notebook's interface: ``run`` a study, ``check`` claims, ``open`` what is on disk.
+
+The command line is a thin skin over this module.
+"""
+
+from __future__ import annotations
+
+import shlex
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whyconv import registry
+from whyconv.errors import UserError
+from whyconv.settings import configure
+from whyconv.studies import Judgement, Point, Study
+from whyconv.trial import Row
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from whyconv.runner.events import Event
+
+RUNS = "whyconv-runs"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A study with its rows: ``table``, ``summary``, ``figure()``, ``judgement``, ``verdict``."""
+
+    study: Study
+    points: list[Point]
+    rows: Mapping[str, Row]
+    out: Path
+    command: str
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One line per finished trial: its labels, its seed, and what was measured."""
+        return self.study.table(self.points, self.rows)
+
+    @cached_property
+    def judgement(self) -> Judgement | None:
+        """The study's verdict on its rows and that of its control; None while trials are missing."""
+        wanted = {point.trial.key for point in self.points}
+        finished = {key for key in wanted if key in self.rows and self.rows[key].status == "ok"}
+        return self.study.judge(self.table) if wanted and finished == wanted else None
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in a word; ``incomplete`` while trials are missing or failed."""
+        return self.judgement.evidence.verdict if self.judgement else "incomplete"
+
+    def figures(self) -> dict[str, Any]:
+        """The study's charts by title."""
+        return self.study.figures(self.table)
+
+    def figure(self) -> Any:
+        """The study's first chart."""
+        return next(iter(self.figures().values()))
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """Mean, 95 % interval and count of the test error for every point."""
+        from whyconv.measure.intervals import summarise
+
+        labels = list(dict.fromkeys(name for point in self.points for name in point.labels))
+        return summarise(self.table, labels, "test_error")
+
+    @property
+    def failed(self) -> list[str]:
+        """One line for every failed trial."""
+        told = {}
+        for point in self.points:
+            row = self.rows.get(point.trial.key)
+            if row is not None and row.status == "failed":
+                labels = ", ".join(f"{name} {value}" for name, value in point.labels.items())
+                told[row.key] = f"{labels}, seed {point.trial.seed}: {row.error}"
+        return list(told.values())
+
+
+def run(
+    study: str,
+    preset: str = "quick",
+    set: Mapping[str, Any] | Iterable[str] = (),
+    seeds: int | None = None,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    load: str | Path | Iterable[str | Path] = (),
+    *,
+    retry_failed: bool = False,
+    fail_fast: bool = False,
+    limit: float = 300.0,
+    watch: Callable[[Event], None] | None = None,
+    command: str | None = None,
+) -> Run:
+    """Run a study, or the trials of it that are missing, and return its rows.
+
+    >>> r = whyconv.run("brutzkus.fig3a", preset="quick")  # doctest: +SKIP
+    >>> r.table, r.figure(), r.verdict  # doctest: +SKIP
+
+    ``set`` overrides settings: ``{"task.positions": 20}``. Rows go to ``out`` (``whyconv-runs`` if
+    not given); calling again with the same arguments runs only what is missing. Trials run in
+    worker processes, never in this one.
+    """
+    from whyconv.runner.coordinator import complete
+    from whyconv.runner.events import Options, cores
+
+    loads = [load] if isinstance(load, str | Path) else list(load)
+    for file in loads:
+        registry.load(file)
+    chosen = configure(study, preset, set, seeds)
+    folder = Path(out or RUNS)
+    line = command or _command(study, preset, set, seeds, out, loads)
+    options = Options(
+        workers=cores() if workers is None else workers,
+        limit=limit,
+        retry_failed=retry_failed,
+        fail_fast=fail_fast,
+        loads=tuple(str(file) for file in loads),
+        preset=preset,
+        command=line,
+    )
+    if watch is None:
+        from whyconv.terminal import Progress
+
+        watch = Progress(options.workers, chosen).watch
+    summary = complete(chosen, folder, options, watch)
+    return Run(chosen, summary.points, summary.rows, folder, line)
+
+
+def _command(
+    study: str,
+    preset: str,
+    assignments: Mapping[str, Any] | Iterable[str],
+    seeds: int | None,
+    out: str | Path | None,
+    loads: Iterable[str | Path],
+) -> str:
+    """The command line that does the same."""
+    from whyconv.spec import to_json
+
+    words = ["whyconv", "run", study, "--preset", preset]
+    if isinstance(assignments, Mapping):
+        assignments = [f"{k}={v if isinstance(v, str) else to_json(v)}" for k, v in assignments.items()]
+    for assignment in assignments:
+        words += ["--set", assignment]
+    if seeds is not None:
+        words += ["--seeds", str(seeds)]
+    if out is not None:
+        words += ["--out", str(out)]
+    for file in loads:
+        words += ["--load", str(file)]
+    return shlex.join(words)
+
+
+def check(
+    which: str = "all",
+    load: str | Path | Iterable[str | Path] = (),
+    watch: Callable[[str], None] = lambda name: None,
+) -> list[dict[str, Any]]:
+    """Decide claims and their controls: one by name, all of a paper, or ``all``.
+
+    Each is a dictionary with the keys claim, paper, statement, source, verdict, expected, control,
+    control_verdict, numbers, seconds. ``watch`` is called with every claim's name before its turn.
+    """
+    for file in [load] if isinstance(load, str | Path) else load:
+        registry.load(file)
+    found = []
+    for claim in chosen_claims(which):
+        watch(claim.name)
+        begin = time.monotonic()
+        decided, broken = claim().check(), claim().control()
+        found.append(
+            {
+                "claim": claim.name,
+                "paper": claim.name.partition(".")[0],
+                "statement": claim.summary(),
+                "source": f"{claim.reference} ({claim.provenance})",
+                "verdict": decided.verdict,
+                "expected": claim.expected,
+                "control": claim.broken,
+                "control_verdict": broken.verdict,
+                "numbers": dict(decided.numbers),
+                "seconds": round(time.monotonic() - begin, 3),
+            }
+        )
+    return found
+
+
+def as_expected(claim: Mapping[str, Any]) -> bool:
+    """Whether the verdict is the recorded one and the control flips it."""
+    return claim["verdict"] == claim["expected"] and claim["control_verdict"] != claim["expected"]
+
+
+def chosen_claims(which: str) -> list[Any]:
+    """The claims of a name, a paper, or all of them."""
+    claims = registry.pieces("claim")
+    if which != "all":
+        claims = [claim for claim in claims if which in (claim.name, claim.name.partition(".")[0])]
+    if not claims:
+        papers = sorted({claim.name.partition(".")[0] for claim in registry.pieces("claim")})
+        if "." in which:
+            registry.find("claim", which)
+        raise UserError(
+            f"there are no claims of {which!r}; choose all, a paper ({', '.join(papers)}) or a claim."
+        )
+    return claims
+
+
+def open_runs(folder: str | Path, load: str | Path | Iterable[str | Path] = ()) -> list[Run]:
+    """The studies whose rows are in a folder, as they stand; nothing is run."""
+    from whyconv.runner.store import Store
+    from whyconv.spec import build
+
+    files = [load] if isinstance(load, str | Path) else list(load)
+    with Store.read(folder) as store:
+        records, rows = store.runs(), store.rows()
+    found = []
+    for record in records:
+        for file in files or record.loads:
+            registry.load(file)
+        study = build("study", record.settings)
+        found.append(Run(study, study.plan(rows), rows, Path(folder), record.command))
+    return found

@@ -1,0 +1,222 @@
+"""The command line, a thin skin over :mod:`whyconv.api`. Exit codes: 0 good, 1 not as hoped, 2 bad input."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from whyconv.errors import UserError
+
+app = typer.Typer(
+    name="whyconv",
+    help="What are locality, weight sharing and max-pooling worth? Theorems and figures, run and judged.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    epilog="Start with: whyconv list, whyconv check brutzkus, whyconv run brutzkus.fig3a",
+)
+
+UsageError: Any = typer.BadParameter.__bases__[0]
+"""Any complaint of the option parser; Typer gives this class no public name."""
+
+Load = Annotated[
+    list[str] | None, typer.Option(help="A file of your own tasks, networks, learners, studies, claims.")
+]
+Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder of rows, as made by run --out DIR.")]
+
+
+@app.command("list", epilog="Examples: whyconv list; whyconv list brutzkus.fig3a; whyconv list --json")
+def list_(
+    study: Annotated[str | None, typer.Argument(help="A study, for its grid, presets and forecast.")] = None,
+    load: Load = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """What there is: studies, claims, tasks, networks, learners; or one study in detail."""
+    from whyconv import listing, registry
+
+    for file in load or ():
+        registry.load(file)
+    told = listing.everything() if study is None else listing.study(study)
+    print(json.dumps(told, indent=2) if as_json else listing.text(told, study is None))
+
+
+@app.command(epilog="Example: whyconv run brutzkus.fig3a --preset paper --set task.positions=20 --out my-run")
+def run(
+    study: Annotated[str, typer.Argument(help="The study's name; whyconv list shows them.")],
+    preset: Annotated[str, typer.Option(help="quick takes seconds, paper has the paper's sizes.")] = "quick",
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting, as in task.positions=20.")
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(help="Repetitions.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Where rows go; default whyconv-runs.")
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Worker processes; default one a core.")] = None,
+    load: Load = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed trials again.")] = False,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed trial.")] = False,
+    limit: Annotated[
+        float, typer.Option(help="Seconds without progress after which a trial counts as hung.")
+    ] = 300.0,
+    as_json: Annotated[bool, typer.Option("--json", help="The verdict and the means, for programs.")] = False,
+) -> None:
+    """Run a study's missing trials, show its means and its verdict. The same command again resumes."""
+    from whyconv import api, registry, terminal
+    from whyconv.runner.events import cores
+    from whyconv.settings import configure
+
+    for file in load or ():
+        registry.load(file)
+    progress = terminal.Progress(workers or cores(), configure(study, preset, set_ or (), seeds))
+    try:
+        done = api.run(
+            study, preset, set_ or (), seeds, out, workers, load or (), retry_failed=retry_failed,
+            fail_fast=fail_fast, limit=limit, watch=progress.watch, command=_command_line(),
+        )  # fmt: skip
+    finally:
+        progress.close()
+    if as_json:
+        print(json.dumps(_run_as_json(done), indent=2))
+    else:
+        terminal.print_table(done.summary)
+        terminal.print_judgements([done])
+        print(f"Rows: {done.out}. Figures: whyconv report {shlex.quote(str(done.out))}")
+    if done.failed:
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Examples: whyconv check brutzkus; whyconv check brutzkus.lemma5.2 --json")
+def check(
+    which: Annotated[str, typer.Argument(metavar="[CLAIM|PAPER|all]", help="What to decide.")] = "all",
+    load: Load = None,
+    as_json: Annotated[bool, typer.Option("--json", help="A list of objects, for programs.")] = False,
+) -> None:
+    """Decide claims, each with its control. Exit 0 only if all is as recorded and every control flips."""
+    from whyconv import api, terminal
+
+    claims = api.check(which, load or (), watch=_announcer(as_json))
+    good = [api.as_expected(claim) for claim in claims]
+    if as_json:
+        print(json.dumps(claims, indent=2))
+    else:
+        terminal.print_claims(claims, good)
+        print(
+            f"{sum(good)} of {len(good)} claims as recorded, every one of these with a control that flips it."
+        )
+    if not all(good):
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example: whyconv report whyconv-runs --check brutzkus")
+def report(
+    folder: Folder,
+    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Default DIR/report.html.")] = None,
+    check: Annotated[
+        str | None, typer.Option(metavar="CLAIM|PAPER|all", help="Claims to decide and show.")
+    ] = None,
+    load: Load = None,
+) -> None:
+    """Write one self-contained HTML file: verdicts, figures, commands, seeds, environment."""
+    from whyconv import api, terminal
+    from whyconv.report.assemble import assemble
+
+    claims = api.check(check, load or (), watch=_announcer(False)) if check else []
+    path = assemble(folder, out or folder / "report.html", claims, load or ())
+    if claims:
+        terminal.print_claims(claims, [api.as_expected(claim) for claim in claims])
+    terminal.print_judgements(api.open_runs(folder, load or ()))
+    print(f"Report: {path}")
+
+
+@app.command(epilog="Example: whyconv export whyconv-runs --parquet")
+def export(
+    folder: Folder,
+    csv: Annotated[bool, typer.Option("--csv", help="Comma-separated values (the default).")] = False,
+    parquet: Annotated[bool, typer.Option("--parquet", help="Parquet; needs whyconv[parquet].")] = False,
+    load: Load = None,
+) -> None:
+    """Write the rows as tables into DIR/export."""
+    from whyconv.runner.export import export as write
+
+    if csv and parquet:
+        raise UserError("--csv and --parquet were both given; choose one.")
+    for path in write(folder, "parquet" if parquet else "csv", load):
+        print(path)
+
+
+@app.command(epilog="Example: whyconv verify whyconv-runs")
+def verify(folder: Folder) -> None:
+    """Read every row's digest and name the damaged ones. Exit 0 only if there are none."""
+    from whyconv.runner.store import Store
+
+    with Store.read(folder) as store:
+        problems = store.verify()
+        count = len(store.rows()) if not problems else 0
+    for problem in problems:
+        print(problem)
+    if problems:
+        raise typer.Exit(1)
+    print(f"{count} rows, all intact.")
+
+
+def main() -> None:
+    """Run the command line; every mistake of the user is one sentence and exit code 2."""
+    from whyconv.terminal import complain
+
+    try:
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+    except UserError as error:
+        complain(str(error))
+        code = 2
+    except UsageError as error:
+        complain(f"{error.format_message()} See: whyconv {_subcommand()}--help")
+        code = 2
+    except KeyboardInterrupt as error:
+        complain(str(error) or "interrupted.")
+        code = 130
+    except typer.Exit as error:
+        code = error.exit_code
+    except typer.Abort:
+        code = 130
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = 0
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _subcommand() -> str:
+    names = {
+        command.name or command.callback.__name__ for command in app.registered_commands if command.callback
+    }
+    return f"{sys.argv[1]} " if len(sys.argv) > 1 and sys.argv[1] in names else ""
+
+
+def _command_line() -> str:
+    return shlex.join(["whyconv", *sys.argv[1:]])
+
+
+def _announcer(quiet: bool) -> Any:
+    """Names each claim on stderr as its turn comes, if someone is looking."""
+    if quiet or not sys.stderr.isatty():
+        return lambda name: None
+    return lambda name: print(f"\r\033[Kchecking {name} ...", end="", file=sys.stderr, flush=True)
+
+
+def _run_as_json(done: Any) -> dict[str, Any]:
+    judgement = done.judgement
+    return {
+        "study": done.study.name,
+        "verdict": done.verdict,
+        "control_verdict": judgement.control.verdict if judgement else None,
+        "numbers": dict(judgement.evidence.numbers) if judgement else {},
+        "means": json.loads(done.summary.to_json(orient="records")),
+        "failed": done.failed,
+        "out": str(done.out),
+        "command": done.command,
+    }

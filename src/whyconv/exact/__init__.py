@@ -1,0 +1,1 @@
+"""What needs no sampling: laws, closed forms, dimensions and bounds, in float64 NumPy."""

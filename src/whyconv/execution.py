@@ -1,0 +1,115 @@
+"""Carrying out one trial: sample, train in segments, test. A pure function of the trial's spec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, Protocol
+
+from whyconv.lazy import jax, jnp, np
+from whyconv.learners import Fit, Job
+from whyconv.streams import streams
+from whyconv.tasks import Sample, Task
+from whyconv.trial import Trial
+
+Result = Mapping[str, float | int | str | bool]
+SMALLEST_CAPACITY = 1024
+BLOCK = 1024
+"""Examples drawn or scored by one call of a compiled program."""
+
+
+class Checkpoint(Protocol):
+    """Where a long trial keeps its state between segments."""
+
+    def load(self) -> list[np.ndarray] | None:
+        """The arrays last saved, if any are there and intact."""
+        ...
+
+    def save(self, arrays: list[np.ndarray]) -> None:
+        """Keep the arrays, if enough time has passed since the last time."""
+        ...
+
+
+def execute(
+    trial: Trial, beat: Callable[[float], None], checkpoint: Checkpoint
+) -> tuple[Result, Mapping[str, list[float]]]:
+    """Run a trial: the measured columns of its row, and its short series.
+
+    ``beat`` is called with the progress after every segment. Errors of prediction count a score
+    of zero as the label -1 (the paper's sign(0) = -1). ``exact_error`` is there where the task
+    knows its law and the network reads only sets of rows.
+    """
+    with jax.enable_x64(trial.dtype == "float64"):
+        keys = streams(trial)
+        train = draw(trial.task, keys["world"], keys["train"], capacity(trial.m))
+        job = Job(trial.network, train, trial.m, keys["init"], keys["batches"])
+        fit = train_in_segments(trial, job, beat, checkpoint)
+        test = draw(trial.task, keys["world"], keys["test"], trial.test_size)
+        result = {
+            **fit.facts,
+            "train_error": error(fit, train, trial.m),
+            "test_error": error(fit, test, trial.test_size),
+        }
+        if trial.network is not None and trial.network.reads_set(trial.task.shape):
+            law = trial.task.set_law(keys["world"])
+            if law is not None:
+                wrong = np.where(scores(fit, law.x) > 0, 1, -1) != law.y
+                result["exact_error"] = float(law.probability[wrong].sum())
+    return result, fit.trace
+
+
+def train_in_segments(trial: Trial, job: Job, beat: Callable[[float], None], checkpoint: Checkpoint) -> Fit:
+    """Start, or go on from the checkpoint; advance until the learner says it is done."""
+    learner = trial.learner
+    state = learner.start(job)
+    leaves, structure = jax.tree.flatten(state)
+    kept = checkpoint.load()
+    if kept is not None and [a.shape for a in kept] == [np.shape(leaf) for leaf in leaves]:
+        state = jax.tree.unflatten(structure, [jnp.asarray(array) for array in kept])
+    while (progress := learner.progress(state)) < 1:
+        beat(progress)
+        state = learner.advance(job, state)
+        checkpoint.save([np.asarray(leaf) for leaf in jax.tree.leaves(state)])
+    beat(1.0)
+    return learner.finish(job, state)
+
+
+def capacity(m: int) -> int:
+    """The padded number of training rows: 1024, 4096, 16384, ...; a function of m alone."""
+    size = SMALLEST_CAPACITY
+    while size < m:
+        size *= 4
+    return size
+
+
+def draw(task: Task, world: jax.Array, draws: jax.Array, count: int) -> Sample:
+    """The first ``count`` examples of a stream, made in blocks of one compiled shape."""
+    program = sampler(task)
+    blocks = [program(world, draws, first) for first in range(0, count, BLOCK)]
+    parts = [
+        jnp.concatenate(column) if len(blocks) > 1 else column[0] for column in zip(*blocks, strict=True)
+    ]
+    return Sample(*(part[:count] for part in parts))
+
+
+@cache
+def sampler(task: Task) -> Callable[..., Sample]:
+    """The compiled sampler of one block, shared by all networks, seeds and sample sizes."""
+    return jax.jit(lambda world, draws, first: task.examples(world, draws, first + jnp.arange(BLOCK)))
+
+
+def scores(fit: Fit, x: Any) -> np.ndarray:
+    """The scores of many inputs, in chunks of one shape (the last one padded)."""
+    parts = []
+    for first in range(0, len(x), BLOCK):
+        part = x[first : first + BLOCK]
+        short = BLOCK - len(part)
+        padded = np.concatenate([part, np.repeat(np.asarray(part[-1:]), short, axis=0)]) if short else part
+        parts.append(np.asarray(fit.scores(padded))[: len(part)])
+    return np.concatenate(parts)
+
+
+def error(fit: Fit, sample: Sample, count: int) -> float:
+    """The fraction of the first ``count`` examples whose label the sign of the score misses."""
+    predicted = np.where(scores(fit, sample.x[:count]) > 0, 1, -1)
+    return float(np.mean(predicted != np.asarray(sample.y[:count])))

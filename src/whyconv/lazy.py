@@ -1,0 +1,35 @@
+"""JAX and its kin, imported at first use, so that ``whyconv list`` and ``--help`` answer at once.
+
+``from whyconv.lazy import jax, jnp`` reads like the ordinary import. The names must not be used
+while a module is being imported (no ``@jax.jit`` at module level).
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import jax
+    import jax.numpy as jnp
+    import numpy as np
+    import optax
+else:
+
+    class _Later:
+        """Stands for a module and becomes it on the first look at an attribute."""
+
+        def __init__(self, name: str) -> None:
+            self._name = name
+
+        def __getattr__(self, attribute: str) -> Any:
+            module = import_module(self._name)
+            self.__dict__.update(vars(module))
+            return getattr(module, attribute)
+
+    jax = _Later("jax")
+    jnp = _Later("jax.numpy")
+    np = _Later("numpy")
+    optax = _Later("optax")
+
+__all__ = ["jax", "jnp", "np", "optax"]

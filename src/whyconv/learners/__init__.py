@@ -1,0 +1,99 @@
+"""Learners: training algorithms, from a network and a sample to a predictor.
+
+They do not know which task the sample came from.
+
+A learner advances a *state* (a pytree of arrays) in segments of about a second. Progress, the
+limit on hangs, and checkpoints are that one mechanism: between two segments the trial reports,
+and may store the state and continue from it in another process.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+
+from pydantic import BeforeValidator
+
+from whyconv.networks import Network
+from whyconv.spec import Piece, build
+
+if TYPE_CHECKING:
+    import jax
+    import numpy as np
+
+    from whyconv.tasks import Sample
+
+State = Any
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a learner gets: the network, the sample, and its two random streams.
+
+    The arrays of ``sample`` may hold more rows than ``m`` (so that one compiled program serves
+    many sample sizes); only the first ``m`` belong to the sample.
+    """
+
+    network: Network | None
+    sample: Sample
+    m: int
+    init: jax.Array
+    batches: jax.Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one input."""
+        return tuple(self.sample.x.shape[1:])
+
+
+@dataclass(frozen=True)
+class Fit:
+    """A trained predictor: scores for inputs (example first), and what the learner has to say.
+
+    ``facts`` become columns of the trial's row; ``trace`` holds short series (loss by step).
+    """
+
+    scores: Callable[[Any], np.ndarray]
+    facts: Mapping[str, float | int | str | bool]
+    trace: Mapping[str, list[float]]
+    params: Any = None
+
+
+class Cost(NamedTuple):
+    """A forecast: floating-point operations of the typical and of the longest run, and bytes held."""
+
+    flops: float
+    flops_limit: float
+    memory: float
+
+
+class Learner(Piece):
+    """A training algorithm that advances in segments; ``advance`` must not depend on how it is cut."""
+
+    kind: ClassVar[str] = "learner"
+    needs_network: ClassVar[bool] = True
+
+    @abstractmethod
+    def start(self, job: Job) -> State:
+        """The state before the first segment; cheap, also used as the shape of a checkpoint."""
+
+    @abstractmethod
+    def advance(self, job: Job, state: State) -> State:
+        """The state after about a second's more work."""
+
+    @abstractmethod
+    def progress(self, state: State) -> float:
+        """How far the run is, from 0 to 1; exactly 1 when it is done."""
+
+    @abstractmethod
+    def finish(self, job: Job, state: State) -> Fit:
+        """The predictor of a finished state."""
+
+    @abstractmethod
+    def cost(self, network: Network | None, shape: tuple[int, ...], m: int) -> Cost:
+        """What a run on ``m`` examples is going to take."""
+
+
+LearnerField = Annotated[Learner, BeforeValidator(lambda value: build("learner", value))]

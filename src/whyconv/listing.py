@@ -1,0 +1,104 @@
+"""What there is, in words: all pieces, or one study with its grid, presets and forecast."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from typing import Any
+
+from whyconv import registry
+from whyconv.runner.events import cores
+from whyconv.runner.forecast import duration, forecast
+from whyconv.settings import configure
+
+
+def everything() -> dict[str, list[dict[str, str]]]:
+    """Every piece by kind: its name, its first line, its reference."""
+    order = ("study", "claim", "task", "network", "learner")
+    return {
+        registry.KINDS[kind]: [
+            {"name": piece.name, "summary": piece.summary(), "reference": piece.reference}
+            for piece in registry.pieces(kind)
+        ]
+        for kind in order
+    }
+
+
+def study(name: str) -> dict[str, Any]:
+    """One study: criterion, control, and for every preset its settings, trials and forecast."""
+    piece = registry.find("study", name)
+    presets = {}
+    for preset in piece.presets:
+        chosen = configure(name, preset)
+        points = chosen.plan({})
+        guess = forecast((point.trial for point in points), cores())
+        grid: dict[str, list[Any]] = {}
+        for point in points:
+            for label, value in point.labels.items():
+                if value not in grid.setdefault(label, []):
+                    grid[label].append(value)
+        presets[preset] = {
+            "grid": grid,
+            "seeds": chosen.seeds,
+            "trials": guess.trials,
+            "seconds": round(guess.seconds, 1),
+            "seconds_at_most": round(guess.seconds_limit, 1),
+            "workers": guess.workers,
+            "memory_bytes": round(guess.memory),
+        }
+    return {
+        "study": name,
+        "summary": piece.summary(),
+        "reference": piece.reference,
+        "criterion": piece.criterion,
+        "control": piece.broken,
+        "settings": sorted(piece.model_fields),
+        "presets": presets,
+    }
+
+
+def text(told: dict[str, Any], everything: bool) -> str:
+    """The same for people, fitted to the terminal."""
+    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+    return _pieces(told, width) if everything else _study(told, width)
+
+
+def _pieces(told: dict[str, Any], width: int) -> str:
+    lines = []
+    for kind, pieces in told.items():
+        lines.append(kind.upper())
+        margin = max(len(piece["name"]) for piece in pieces) + 4 if pieces else 0
+        for piece in pieces:
+            head = f"  {piece['name']:<{margin - 2}}"
+            place = piece["reference"].partition(", ")[2] or piece["reference"]
+            lines.append(_one_line(f"{head}{piece['summary']} [{place}]", width))
+        lines.append("")
+    lines.append("whyconv list STUDY tells its grid, presets and forecast.")
+    return "\n".join(lines)
+
+
+def _one_line(line: str, width: int) -> str:
+    """One line each: what does not fit gives way in the middle, the reference stays."""
+    if len(line) <= width:
+        return line
+    cut = line.rfind(" [")
+    room = width - (len(line) - cut) - 3
+    return line[:room].rstrip() + "..." + line[cut:] if room > 30 else line
+
+
+def _study(told: dict[str, Any], width: int) -> str:
+    def paragraph(title: str, body: str) -> list[str]:
+        return textwrap.wrap(f"{title}: {body}", width, subsequent_indent="  ")
+
+    lines = [f"{told['study']} - {told['summary']}", told["reference"], ""]
+    lines += paragraph("criterion", told["criterion"]) + paragraph("control", told["control"])
+    lines += [*paragraph("settings", ", ".join(told["settings"]) + " (--set NAME=VALUE)"), ""]
+    for name, preset in told["presets"].items():
+        lines.append(
+            f"preset {name}: {preset['trials']} trials, {preset['seeds']} seeds, about "
+            f"{duration(preset['seconds'])} on {preset['workers']} workers (at most "
+            f"{duration(preset['seconds_at_most'])}), {preset['memory_bytes'] / 1e9:.1f} GB"
+        )
+        for label, values in preset["grid"].items():
+            lines += paragraph(f"  {label}", ", ".join(str(value) for value in values))
+    return "\n".join(lines)

@@ -1,0 +1,1 @@
+"""Estimates from rows: intervals, paired differences, curves. Statistics come from SciPy."""

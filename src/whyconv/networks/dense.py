@@ -1,0 +1,60 @@
+"""One hidden layer without windows: the fully connected baseline."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from whyconv.lazy import jax, jnp
+from whyconv.networks import Network
+
+
+class MLP(Network, name="mlp"):
+    """One hidden layer that sees the whole input.
+
+    N(x) = sum_i a_i psi(w_i . x),  psi(z) = max(leak * z, z)   (ReLU at leak = 0).
+
+    The ``width`` is given, or else matched to a budget of ``parameters`` (that of the paper's ConvPool):
+    round(parameters / (inputs + 1)), at least 1. No biases, as in the paper's Eq. 8. He
+    initialisation, w ~ N(0, 2/inputs), a ~ N(0, 1/width). Cost: 2 * width * (inputs + 1) FLOPs an example forward.
+    """
+
+    reference: ClassVar[str] = "Brutzkus & Globerson, Eq. 8 and section 7"
+
+    width: int | None = Field(None, ge=1, le=10_000_000)
+    parameters: int = Field(10_500, ge=1)
+    activation: Literal["relu", "leaky-relu"] = "relu"
+    leak: float = Field(0.1, gt=0, lt=1)
+
+    def hidden(self, shape: tuple[int, ...]) -> int:
+        """The number of hidden neurons for this input shape."""
+        if self.width is not None:
+            return self.width
+        return max(1, round(self.parameters / (math.prod(shape) + 1)))
+
+    def init(self, key: jax.Array, shape: tuple[int, ...]) -> dict[str, jax.Array]:
+        """{"w": (inputs, width), "a": (width,)}."""
+        first, last = jax.random.split(key)
+        inputs, width = math.prod(shape), self.hidden(shape)
+        w = jax.random.normal(first, (inputs, width), dtype=float) * (2 / inputs) ** 0.5
+        return {"w": w, "a": jax.random.normal(last, (width,), dtype=float) / width**0.5}
+
+    def prepare(self, x: jax.Array) -> jax.Array:
+        """(example, all coordinates)."""
+        return x.reshape(x.shape[0], -1)
+
+    def apply(self, params: dict[str, Any], x: jax.Array) -> jax.Array:
+        """The scores of prepared inputs."""
+        z = x @ params["w"]
+        z = jax.nn.relu(z) if self.activation == "relu" else jnp.where(z > 0, z, self.leak * z)
+        return z @ params["a"]
+
+    def parameter_count(self, shape: tuple[int, ...]) -> int:
+        """width * (inputs + 1)."""
+        return self.hidden(shape) * (math.prod(shape) + 1)
+
+    def flops(self, shape: tuple[int, ...]) -> int:
+        """2 * width * (inputs + 1)."""
+        return 2 * self.parameter_count(shape)

@@ -1,0 +1,101 @@
+"""Where pieces are found by kind and name. There is no list to edit: a new file is enough.
+
+The rooms of the package (``tasks``, ``networks``, ``learners``, ``studies``, ``claims``) are
+imported module by module when the first question is asked; so are the entry points that other
+packages publish in the group ``whyconv``, and the files a user gives with ``--load``. None of
+the package's own modules imports JAX or scikit-learn at its top, so asking is quick.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib
+import importlib.util
+import pkgutil
+import sys
+from functools import cache
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any
+
+from whyconv.errors import UserError
+
+KINDS = {"task": "tasks", "network": "networks", "learner": "learners", "study": "studies", "claim": "claims"}
+_pieces: dict[tuple[str, str], type[Any]] = {}
+_loading: list[str] = []
+
+
+def add(piece: type[Any]) -> None:
+    """Called for every named subclass of :class:`whyconv.spec.Piece`; two of one name are refused."""
+    slot = (piece.kind, piece.name)
+    known = _pieces.get(slot)
+    if known is not None and _home(known) != _home(piece):
+        raise UserError(
+            f"the {piece.kind} {piece.name!r} of {piece.__module__} has the name of one in "
+            f"{known.__module__}; give it another name."
+        )
+    if _loading:
+        piece.origin = _loading[-1]
+    _pieces[slot] = piece
+
+
+def pieces(kind: str) -> list[type[Any]]:
+    """All pieces of a kind, sorted by name."""
+    _discover()
+    return [piece for (of, _), piece in sorted(_pieces.items(), key=lambda item: item[0]) if of == kind]
+
+
+def find(kind: str, name: str) -> type[Any]:
+    """The piece of this kind and name; an unknown name is answered with the nearest known ones."""
+    _discover()
+    if (kind, name) not in _pieces:
+        names = [piece.name for piece in pieces(kind)]
+        near = difflib.get_close_matches(name, names, n=3) or names
+        plural = KINDS[kind]
+        raise UserError(f"there is no {kind} {name!r}; known {plural} like it: {', '.join(near)}.")
+    return _pieces[kind, name]
+
+
+def load(path: str | Path) -> None:
+    """Import a user's own file of pieces; its digest becomes part of their identity."""
+    file = Path(path).resolve()
+    if not file.is_file():
+        raise UserError(f"--load {path} was given, but there is no such file.")
+    _discover()
+    origin = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+    name = f"whyconv_user_{file.stem}_{origin}"
+    if name in sys.modules:
+        return
+    spec = importlib.util.spec_from_file_location(name, file)
+    if spec is None or spec.loader is None:
+        raise UserError(f"--load {path} was given, but only Python files (.py) can be loaded.")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    _loading.append(origin)
+    try:
+        spec.loader.exec_module(module)
+    except UserError:
+        del sys.modules[name]
+        raise
+    except Exception as error:
+        del sys.modules[name]
+        raise UserError(f"{path} could not be loaded: {type(error).__name__}: {error}.") from error
+    finally:
+        _loading.pop()
+
+
+def _home(piece: type[Any]) -> str:
+    """The module's name; for a user's file without its digest, so that an edited file replaces itself."""
+    name = piece.__module__
+    return name.rpartition("_")[0] if name.startswith("whyconv_user_") else name
+
+
+@cache
+def _discover() -> None:
+    for room in KINDS.values():
+        package = importlib.import_module(f"whyconv.{room}")
+        for module in pkgutil.iter_modules(package.__path__):
+            importlib.import_module(f"whyconv.{room}.{module.name}")
+    for point in entry_points(group="whyconv"):
+        point.load()

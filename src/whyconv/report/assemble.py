@@ -1,0 +1,59 @@
+"""From a folder of rows to the page: nothing is computed that a row does not hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from whyconv.api import Run, open_runs
+from whyconv.report.html import Page, Section, write
+
+
+def assemble(folder: Path, path: Path, claims: list[dict[str, Any]], load: Iterable[str | Path] = ()) -> Path:
+    """Write the report of every study in ``folder``, with ``claims`` as decided beforehand."""
+    from whyconv.runner.store import Store
+
+    runs = open_runs(folder, load)
+    with Store.read(folder) as store:
+        environments = store.environments()
+    page = Page(
+        title="What are locality, weight sharing and max-pooling worth?",
+        claims=claims,
+        sections=[section(run) for run in runs],
+        environment=_environment(runs, environments),
+        command=f"whyconv report {folder}" + (f" --check {claims[0]['paper']}" if claims else ""),
+    )
+    return write(page, path)
+
+
+def section(run: Run) -> Section:
+    """One study's part of the page."""
+    study = run.study
+    keys = {point.trial.key for point in run.points}
+    return Section(
+        study=study.name,
+        title=study.title,
+        reference=study.reference,
+        criterion=study.criterion,
+        control_note=study.broken,
+        judgement=run.judgement,
+        figures=run.figures(),
+        pictures=study.pictures(),
+        summary=run.summary if len(run.table) else None,
+        command=run.command,
+        seeds=sorted({point.trial.seed for point in run.points}),
+        settings=study.canonical(),
+        rows=sum(key in run.rows for key in keys),
+        failed=run.failed,
+        rule=study.rule,
+    )
+
+
+def _environment(runs: list[Run], environments: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The environment of the rows shown; several are told side by side."""
+    used = {run.rows[p.trial.key].environment for run in runs for p in run.points if p.trial.key in run.rows}
+    chosen = [environments[identity] for identity in sorted(used) if identity in environments]
+    if len(chosen) == 1:
+        return dict(chosen[0])
+    return {f"environment {i + 1}": str(dict(each)) for i, each in enumerate(chosen)}

@@ -1,0 +1,173 @@
+"""The charts that studies draw: learning curves, and paired differences with an equivalence band.
+
+One Altair definition serves the notebook, the page (interactive, as wide as its column) and the SVG and PDF
+files (at a fixed width). Every run stays visible, faint behind the mean; the interval is that of
+:mod:`whyconv.measure.intervals`. Ticks stand at the values that were measured.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from whyconv.measure.intervals import summarise
+from whyconv.report import theme
+from whyconv.report.layers import Domain, Frame
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+
+def curves(
+    table: pd.DataFrame,
+    x: str,
+    y: str,
+    arm: str = "arm",
+    *,
+    title: str,
+    x_title: str,
+    y_title: str,
+    log_x: bool = False,
+    y_domain: Domain | None = None,
+    facet: str | None = None,
+    facet_title: str | None = None,
+    arms: Sequence[str] | None = None,
+    controls: Collection[str] = (),
+    seed: str = "seed",
+) -> alt.TopLevelMixin:
+    """``y`` against ``x``, one line per arm: mean, 95 % interval, and every single run.
+
+    ``arms`` gives the order (arms it does not name follow as they appear), ``controls`` the arms to draw in
+    grey; colours are those of :func:`whyconv.report.theme.styles`. Where all values lie in [0, 1], as errors
+    do, intervals are cut to that range in the drawing (not in the tooltip). ``facet`` names a column and
+    gives one panel per value, all on the same axes. An empty table gives a note instead of a chart.
+    """
+    import altair as alt
+
+    if table.empty:
+        return note(title, "There are no finished rows yet.")
+    order = _order(table[arm], arms)
+    width = theme.WIDTH if facet is None else theme.PANEL_WIDTH
+    frame = Frame(
+        x=x, y=y, arm=arm, seed=seed, x_title=x_title, y_title=y_title, log_x=log_x, ticks=_ticks(table[x]),
+        domain=y_domain or _sensible(table[y]), arms=order, styles=theme.styles(order, controls), width=width,
+        facet=facet,
+    )  # fmt: skip
+    if facet is None:
+        chart = frame.panel(table, summarise(table, [arm, x], y))
+        return _finish(chart.properties(width=width, height=theme.HEIGHT), title, frame)
+    panels = []
+    for number, (value, part) in enumerate(table.groupby(facet, observed=True)):
+        panel = replace(frame, width=2 * width, number=number).panel(part, summarise(part, [arm, x], y))
+        name = f"{facet_title or facet} = {value}"
+        panels.append(panel.properties(width=width, height=theme.PANEL_HEIGHT, title=name))
+    return _finish(alt.concat(*panels, columns=2), title, frame)
+
+
+def paired(
+    table: pd.DataFrame,
+    x: str,
+    y: str,
+    pair: tuple[str, str],
+    arm: str = "arm",
+    *,
+    title: str,
+    x_title: str,
+    y_title: str,
+    margin: float = 0.02,
+    log_x: bool = False,
+    y_domain: Domain | None = None,
+    seed: str = "seed",
+) -> alt.TopLevelMixin:
+    """The difference ``pair[0] - pair[1]`` in ``y`` against ``x``, seed by seed, with a band of ``± margin``.
+
+    Only seeds that both arms have at an ``x`` count. An interval inside the band means: equivalent there.
+    """
+    import altair as alt
+
+    differences: Any = table if table.empty else pair_up(table, x, y, pair, arm=arm, seed=seed)
+    if differences.empty:
+        return note(title, f"There are no finished pairs of {pair[0]} and {pair[1]} yet.")
+    means = summarise(differences, ["arm", x], "difference")
+    reach = 1.1 * max(2 * margin, float(differences["difference"].abs().max()))
+    frame = Frame(
+        x=x, y="difference", arm="arm", seed=seed, x_title=x_title, y_title=y_title, log_x=log_x,
+        ticks=_ticks(differences[x]), domain=y_domain or (-reach, reach), arms=[f"{pair[0]} − {pair[1]}"],
+        styles=theme.styles(pair[:1]), width=theme.WIDTH, signed=True,
+    )  # fmt: skip
+    chart = alt.layer(*_band(margin), frame.panel(differences, means))
+    return _finish(chart.properties(width=theme.WIDTH, height=theme.HEIGHT), title, frame)
+
+
+def pair_up(
+    table: pd.DataFrame, x: str, y: str, pair: tuple[str, str], *, arm: str = "arm", seed: str = "seed"
+) -> pd.DataFrame:
+    """One line per ``x`` and seed that both arms have, with the columns ``x``, seed, difference and arm."""
+    first, second = (table.loc[table[arm] == name, [x, seed, y]] for name in pair)
+    both = first.merge(second, on=[x, seed], validate="one_to_one", suffixes=("", " of the second"))
+    difference = both[y] - both[f"{y} of the second"]
+    return both[[x, seed]].assign(difference=difference, arm=f"{pair[0]} − {pair[1]}")
+
+
+def note(title: str, text: str) -> alt.TopLevelMixin:
+    """A chart that only says something: what stands where a chart cannot be drawn yet."""
+    import altair as alt
+    import pandas as pd
+
+    chart = alt.Chart(pd.DataFrame({"note": [text]})).mark_text(fontSize=14).encode(text="note:N")
+    described = f"{title}: {text}"
+    return chart.properties(
+        width=theme.WIDTH, height=60, title=title, description=described, config=theme.config()
+    )
+
+
+def _order(values: Iterable[Any], arms: Sequence[str] | None) -> list[str]:
+    """The arms that occur, those named first."""
+    occurring = list(dict.fromkeys(str(value) for value in values))
+    named = [name for name in arms or () if name in occurring]
+    return named + [name for name in occurring if name not in named]
+
+
+def _ticks(values: Iterable[Any]) -> list[float]:
+    return [float(value) for value in sorted(set(values))]
+
+
+def _sensible(values: Any) -> Domain | None:
+    """For values in [0, 1]: from 0 to the next twentieth above the largest. Otherwise left to the chart."""
+    low, high = float(values.min()), float(values.max())
+    if not 0 <= low <= high <= 1:
+        return None
+    return 0.0, min(1.0, max(0.05, math.ceil(high * 20) / 20))
+
+
+def _band(margin: float) -> list[Any]:
+    """The shaded equivalence band, the line at zero, and what the band means."""
+    import altair as alt
+    import pandas as pd
+
+    text = f"equivalent: within ± {margin:g}"
+    base = alt.Chart(pd.DataFrame({"from": [-margin], "to": [margin], "zero": [0.0], "text": [text]}))
+    return [
+        base.mark_rect(color=theme.GREY, opacity=0.13).encode(y="from:Q", y2="to:Q"),
+        base.mark_rule(color=theme.GREY).encode(y="zero:Q"),
+        base.mark_text(align="right", baseline="bottom", dx=-6, dy=-4).encode(
+            y="from:Q", x=alt.value("width"), text="text:N"
+        ),
+    ]
+
+
+def _finish(chart: Any, title: str, frame: Frame) -> alt.TopLevelMixin:
+    """Title, theme, the sentence that screen readers get, and the legend for the page to draw."""
+    arms = [
+        {"name": name, "color": style.color, "dash": list(style.dash), "shape": style.shape}
+        for name, style in zip(frame.arms, frame.styles, strict=True)
+    ]
+    return chart.properties(
+        title=title,
+        description=f"{title}: {frame.y_title} against {frame.x_title}, for {', '.join(frame.arms)}",
+        config=theme.config(),
+        usermeta={"whyconv": {"arms": arms}},
+    )

@@ -1,0 +1,225 @@
+"""The layers a chart is made of: runs, intervals, means, and a rule that follows the pointer."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+
+from whyconv.report.theme import Style
+
+if TYPE_CHECKING:
+    import altair as alt
+    import pandas as pd
+
+Domain = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Frame:
+    """What the panels of a figure share: columns, titles, ticks, y domain, and the arms with their styles."""
+
+    x: str
+    y: str
+    arm: str
+    seed: str
+    x_title: str
+    y_title: str
+    log_x: bool
+    ticks: Sequence[float]
+    domain: Domain | None
+    arms: Sequence[str]
+    styles: Sequence[Style]
+    width: int
+    signed: bool = False
+    facet: str | None = None
+    number: int = 0
+    """Of the panel: a selection belongs to one panel, and its name must be its own."""
+
+    def panel(self, runs: pd.DataFrame, means: pd.DataFrame) -> Any:
+        """Runs faint at the back, then intervals, then means; the single runs answer the pointer too."""
+        import altair as alt
+
+        columns = [self.arm, self.x, self.y, self.seed, *([self.facet] if self.facet else [])]
+        each = alt.Chart(runs[columns]).encode(x=self._x(), y=self._y(field(self.y)), color=self._colour())
+        mean = alt.Chart(_drawable(means, self.domain)).encode(
+            x=self._x(), y=self._y("mean"), color=self._colour()
+        )
+        single = [self._tip(self.arm, "arm", "nominal"), self._tip(self.x, self.x_title)]
+        single += [self._tip(self.y, self.y_title), self._tip(self.seed, "seed", "ordinal")]
+        return alt.layer(
+            each.mark_line(strokeWidth=1, aria=False).encode(
+                detail=field(self.seed), strokeOpacity=self._fade(alt.StrokeOpacityValue, 0.22, 0.03)
+            ),
+            self._interval(mean),
+            mean.mark_line(strokeWidth=2.25).encode(
+                strokeDash=self._dash(), strokeOpacity=self._fade(alt.StrokeOpacityValue, 1, 0.12)
+            ),
+            mean.mark_point(filled=True, size=60, opacity=1).encode(
+                shape=self._shape(), fillOpacity=self._fade(alt.FillOpacityValue, 1, 0.12)
+            ),
+            self._pointer(means),
+            each.mark_circle(size=16, opacity=1, aria=False).encode(
+                fillOpacity=self._fade(alt.FillOpacityValue, 0.35, 0.03), tooltip=single
+            ),
+        )
+
+    def _fade(self, channel: Any, full: float, faint: float) -> Any:
+        """Full where the arm is picked in the chart's own legend, or shown by the page; faint elsewhere.
+
+        ``channel`` is the opacity of stroke or fill alone; that of a mark makes a PDF three times larger.
+        """
+        arm = self.arm.replace("\\", "\\\\").replace("'", "\\'")
+        shown = f"!length(shown) || indexof(shown, datum['{arm}']) >= 0"
+        test = {"and": [{"param": f"picked{self.number}"}, shown]}
+        return channel(value=faint, condition={"test": test, "value": full})
+
+    def _interval(self, mean: Any) -> Any:
+        """A band where there is a curve, bars where there are one or two places only."""
+        import altair as alt
+
+        spread = mean.encode(y=self._y("low"), y2="high")
+        if len(self.ticks) > 2:
+            fade = self._fade(alt.FillOpacityValue, 0.15, 0.02)
+            return spread.mark_area(opacity=1, aria=False).encode(fillOpacity=fade)
+        fade = self._fade(alt.StrokeOpacityValue, 0.8, 0.1)
+        return spread.mark_rule(strokeWidth=2, aria=False).encode(strokeOpacity=fade)
+
+    def _pointer(self, means: pd.DataFrame) -> Any:
+        """Strips around measured places: the one under the pointer shows a rule and reads off all arms."""
+        import altair as alt
+
+        texts = means.assign(
+            text=[_words(*line) for line in means[["mean", "low", "high", "count"]].itertuples(index=False)]
+        )
+        wide = texts.pivot(index=self.x, columns=self.arm, values="text").fillna("not measured").reset_index()
+        wide = wide.rename(columns={arm: f"arm{number}" for number, arm in enumerate(self.arms)})
+        edges = strips(self.ticks, self.log_x)
+        places = [self.ticks.index(float(value)) for value in wide[self.x]]
+        wide = wide.assign(start=[edges[at] for at in places], end=[edges[at + 1] for at in places])
+        tips = [self._tip(f"arm{n}", arm, "nominal") for n, arm in enumerate(self.arms) if f"arm{n}" in wide]
+        near = alt.selection_point(
+            name=f"near{self.number}", on="pointerover", clear="pointerout", fields=["start"], empty=False
+        )
+        picked = alt.selection_point(fields=[field(self.arm)], bind="legend", name=f"picked{self.number}")
+        shown = alt.param(name="shown", value=[])
+        base = alt.Chart(wide)
+        rule = base.mark_rule(strokeWidth=1, aria=False).encode(
+            x=self._x(), strokeOpacity=alt.condition(near, alt.value(0.6), alt.value(0))
+        )
+        strip = base.mark_rect(fill="transparent", opacity=1, aria=False).encode(
+            x=self._x("start"), x2="end", tooltip=[self._tip(self.x, self.x_title), *tips]
+        )
+        return alt.layer(rule, strip.add_params(near, picked, shown))
+
+    def _tip(self, column: str, title: str, kind: Any = "quantitative") -> alt.Tooltip:
+        import altair as alt
+
+        shape = ".4~g" if kind == "quantitative" else alt.Undefined
+        return alt.Tooltip(field=field(column), type=kind, title=title, format=shape)
+
+    def _x(self, column: str | None = None) -> alt.X:
+        import altair as alt
+
+        whole = all(float(tick).is_integer() for tick in self.ticks)
+        edges = strips(self.ticks, self.log_x)
+        return alt.X(
+            field=column or field(self.x),
+            type="quantitative",
+            title=self.x_title,
+            scale=alt.Scale(type="log" if self.log_x else "linear", domain=[edges[0], edges[-1]], nice=False),
+            axis=alt.Axis(
+                values=list(self.ticks),
+                format=",d" if whole else "~g",
+                labelOverlap="greedy",
+                labelSeparation=6,
+            ),
+        )
+
+    def _y(self, column: str) -> alt.Y:
+        """The title stands flat above the axis, where it is read first."""
+        import altair as alt
+
+        given = {} if self.domain is None else {"domain": list(self.domain), "nice": False}
+        plain = "format(datum.value, datum.value ? '+~g' : 'd')" if self.signed else alt.Undefined
+        axis = alt.Axis(
+            format="~g",
+            labelExpr=plain,
+            titleAngle=0,
+            titleAlign="left",
+            titleAnchor="end",
+            titleBaseline="bottom",
+            titleX=-36,
+            titleY=-12,
+        )
+        return alt.Y(
+            field=column, type="quantitative", title=self.y_title, scale=alt.Scale(**given), axis=axis
+        )
+
+    def _colour(self) -> alt.Color:
+        import altair as alt
+
+        widest = 7.2 * max(len(name) for name in self.arms) + 46
+        legend = alt.Legend(
+            orient="top",
+            direction="horizontal",
+            columns=max(1, math.floor((self.width + 40) / widest)),
+            symbolOpacity=1,
+            symbolSize=90,
+            symbolStrokeWidth=2,
+            symbolDash=[1, 0],
+            columnPadding=18,
+            offset=34,
+        )
+        return self._by_arm(alt.Color, [style.color for style in self.styles], legend=legend)
+
+    def _dash(self) -> alt.StrokeDash:
+        import altair as alt
+
+        return self._by_arm(alt.StrokeDash, [list(style.dash) for style in self.styles], legend=None)
+
+    def _shape(self) -> alt.Shape:
+        import altair as alt
+
+        return self._by_arm(alt.Shape, [style.shape for style in self.styles])
+
+    def _by_arm(self, channel: Any, values: Sequence[Any], **more: Any) -> Any:
+        import altair as alt
+
+        scale = alt.Scale(domain=list(self.arms), range=list(values))
+        return channel(field=field(self.arm), type="nominal", scale=scale, **more)
+
+
+def strips(ticks: Sequence[float], log: bool) -> list[float]:
+    """The bounds of the strips around ``ticks``: halfway between neighbours, and a little beyond the ends.
+
+    >>> strips([10, 20, 30], log=False)
+    [9.2, 15.0, 25.0, 30.8]
+    """
+    places = [math.log2(tick) if log else float(tick) for tick in ticks]
+    beyond = 0.04 * (places[-1] - places[0]) or 0.5
+    halves = [(left + right) / 2 for left, right in pairwise(places)]
+    bounds = [places[0] - beyond, *halves, places[-1] + beyond]
+    return [2**bound if log else bound for bound in bounds]
+
+
+def field(name: str) -> str:
+    """A column's name as Vega-Lite takes it literally: dots and brackets would mean nested values."""
+    return "".join("\\" + letter if letter in ".[]'\"\\" else letter for letter in name)
+
+
+def _drawable(means: pd.DataFrame, domain: Domain | None) -> pd.DataFrame:
+    """The means with interval ends cut to the domain; where there is no interval there are no ends."""
+    ends = means[["low", "high"]].where(means["high"] < math.inf)
+    return means.drop(columns="std").assign(**(ends if domain is None else ends.clip(*domain)))
+
+
+def _words(mean: float, low: float, high: float, count: int) -> str:
+    """A mean, its interval at three digits of its width, and the number of runs, as the tooltip says it."""
+    if high == math.inf:
+        return f"{mean:.4g}, {count} run{'s' if count > 1 else ''}, no interval".replace("-", "−")
+    digits = 2 - math.floor(math.log10(high - low)) if high > low else 4
+    mean, low, high = (round(value, digits) + 0.0 for value in (mean, low, high))
+    return f"{mean:g} ({low:g} to {high:g}), {count} runs".replace("-", "−")

@@ -1,0 +1,107 @@
+"""A study's part of the page: figures with their provenance at the left, the judgement at the right."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+from whyconv.report.figures import figure, picture
+from whyconv.report.wording import badge, command, count, number, numbers, prose, seeds, table
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from whyconv.report.html import Section
+
+
+def study_section(section: Section, anchor: str) -> str:
+    """The whole section, under the identifier ``anchor``."""
+    below = _provenance(section)
+    pictures = [
+        picture(title, svg, f"{anchor}-picture-{place}")
+        for place, (title, svg) in enumerate(section.pictures.items(), 1)
+    ]
+    drawn = [f'<div class="pictures">{"".join(pictures)}</div>'] if pictures else []
+    drawn += [
+        figure(title, chart, f"{anchor}-{place}", below, section.title)
+        for place, (title, chart) in enumerate(section.figures.items(), 1)
+    ]
+    if not section.figures:
+        drawn.append(below)
+    origin = [escape(section.reference)] if section.reference else []
+    origin.append(f"<code>{escape(section.study)}</code>")
+    judged = _judgement(section)
+    tables = _summary(section.summary) + _settings(section.settings)
+    return (
+        f'<section id="{anchor}" class="study"><header><p class="kicker">{" · ".join(origin)}</p>'
+        f"<h2>{escape(section.title)}</h2></header>"
+        f'<div class="split">{f"<aside>{judged}</aside>" if judged else ""}'
+        f'<div class="evidence">{"".join(drawn)}{tables}</div></div></section>'
+    )
+
+
+def _judgement(section: Section) -> str:
+    parts = []
+    judgement = section.judgement
+    if judgement is not None:
+        evidence = judgement.evidence
+        parts.append(f'<p class="verdict">{badge(evidence.verdict)}</p>{numbers(evidence.numbers)}')
+    elif section.criterion:
+        parts.append('<p class="quiet">Not judged yet: finished trials are missing.</p>')
+    if section.criterion:
+        parts.append(f"<h3>Criterion</h3><p>{prose(section.criterion)}</p>")
+    if section.control_note or judgement is not None:
+        parts.append(f"<h3>Control</h3><p>{prose(section.control_note)}</p>")
+    if judgement is not None:
+        control = judgement.control
+        same = control.verdict == judgement.evidence.verdict
+        alarm = ' <span class="alarm">did not change the verdict</span>' if same else ""
+        parts.append(f"<p>{badge(control.verdict)}{alarm}</p>{numbers(control.numbers)}")
+    if section.rule:
+        parts.append(f"<h3>Note</h3><p>{prose(section.rule)}</p>")
+    return "".join(parts)
+
+
+def _provenance(section: Section) -> str:
+    """What stands under each figure: how to make it again, from which seeds, and what is missing in it."""
+    facts = [seeds(section.seeds)] if section.seeds else []
+    if section.figures:
+        facts.append(count(section.rows, "row"))
+    failed = ""
+    if section.failed:
+        items = "".join(f"<li>{escape(str(line))}</li>" for line in section.failed)
+        failed = (
+            f'<details class="failed"><summary>{count(len(section.failed), "failed trial")}</summary>'
+            f"<ul>{items}</ul></details>"
+        )
+    elif section.rows:
+        facts.append("no failed trials")
+    said = f"<p>{' · '.join(facts)}</p>" if facts else ""
+    return f'<div class="provenance">{command(section.command)}{said}{failed}</div>'
+
+
+def _summary(summary: pd.DataFrame | None) -> str:
+    if summary is None:
+        return ""
+    if summary.empty:
+        return '<p class="quiet">There are no means yet: no trial has finished.</p>'
+    lines = table([str(name) for name in summary.columns], summary.itertuples(index=False, name=None))
+    head = f"Means with 95 % intervals ({count(len(summary), 'line')})"
+    return f"<details><summary>{head}</summary>{lines}</details>"
+
+
+def _settings(settings: Mapping[str, Any]) -> str:
+    if not settings:
+        return ""
+    lines = [
+        f"<div><dt>{escape(str(name))}</dt><dd>{_setting(value)}</dd></div>"
+        for name, value in settings.items()
+    ]
+    return f'<details><summary>Settings</summary><dl class="environment">{"".join(lines)}</dl></details>'
+
+
+def _setting(value: Any) -> str:
+    plain = isinstance(value, int | float | str)
+    return number(value) if plain else f"<code>{escape(json.dumps(value, default=str))}</code>"

@@ -1,0 +1,1 @@
+"""Getting missing trials done and keeping their rows."""

@@ -1,0 +1,82 @@
+"""Checkpoints: the state of a long trial on disk, so that a killed run goes on where it was.
+
+A checkpoint only ever saves time. One that is truncated, damaged, or of another trial is ignored
+and the trial starts anew; one that cannot be written is left out. Rows are the same either way.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whyconv.runner.folder import write_whole
+
+if TYPE_CHECKING:
+    import numpy as np
+
+
+def interval() -> float:
+    """Seconds between two checkpoints of one trial: 30, or ``WHYCONV_CHECKPOINT_SECONDS``."""
+    return float(os.environ.get("WHYCONV_CHECKPOINT_SECONDS", "30"))
+
+
+class Checkpoint:
+    """The checkpoint of one trial, in the file ``path`` (``<key>.npz``).
+
+    ``save`` may be called after every segment: it writes at most every ``every`` seconds, the
+    first time ``every`` seconds after the trial began, so that short trials write nothing.
+    """
+
+    def __init__(self, path: str | Path, every: float | None = None) -> None:
+        self.path = Path(path)
+        self.every = interval() if every is None else every
+        self._written = time.monotonic()
+
+    def load(self) -> list[np.ndarray] | None:
+        """The arrays last saved, or None if there are none that can be trusted."""
+        import io
+
+        import numpy as np
+
+        try:
+            with np.load(io.BytesIO(self.path.read_bytes()), allow_pickle=False) as file:
+                arrays = [file[f"array{i}"] for i in range(len(file.files) - 1)]
+                good = file["digest"].tobytes() == self._digest(arrays)
+        except Exception:  # a damaged zip fails in many ways, and all of them mean: start anew
+            return None
+        return arrays if good else None
+
+    def save(self, arrays: Iterable[np.ndarray]) -> None:
+        """Keep the arrays, if it is time to."""
+        if time.monotonic() - self._written < self.every:
+            return
+        import io
+
+        import numpy as np
+
+        named = {f"array{i}": np.asarray(array) for i, array in enumerate(arrays)}
+        buffer = io.BytesIO()
+        seal = np.frombuffer(self._digest(named.values()), np.uint8)
+        np.savez(buffer, allow_pickle=False, digest=seal, **named)
+        with suppress(OSError):  # a full disk must not fail a trial that needs no disk
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            write_whole(self.path, buffer.getvalue())
+        self._written = time.monotonic()
+
+    def discard(self) -> None:
+        """Remove the file, if there is one."""
+        with suppress(OSError):
+            self.path.unlink(missing_ok=True)
+
+    def _digest(self, arrays: Iterable[np.ndarray]) -> bytes:
+        """SHA-256 of the trial's key and of type, shape and bytes of every array."""
+        sha = hashlib.sha256(self.path.stem.encode())
+        for array in arrays:
+            sha.update(f"|{array.dtype.str}{array.shape}|".encode())
+            sha.update(array.tobytes())
+        return sha.digest()

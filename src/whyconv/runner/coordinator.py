@@ -1,0 +1,220 @@
+"""The coordinator: plan, run what is missing, keep every row as it comes, until nothing is missing.
+
+Resuming is the same call again. Nothing is remembered but rows: whatever instant the process dies
+at, the next one reads the rows, makes the plan, and runs the trials that have none.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from whyconv.runner import database, environment
+from whyconv.runner.checkpoint import Checkpoint
+from whyconv.runner.events import (
+    Event,
+    Finished,
+    Interrupted,
+    Options,
+    Planned,
+    Summary,
+    Tick,
+    TrialFailed,
+)
+from whyconv.runner.pool import Outcome, Pool
+from whyconv.runner.reasons import Reasons
+from whyconv.runner.store import Store
+from whyconv.trial import Row
+
+if TYPE_CHECKING:
+    from whyconv.studies import Point, Study
+
+TICK_SECONDS = 0.5
+
+
+def complete(
+    study: Study,
+    out: str | Path,
+    options: Options | None = None,
+    watch: Callable[[Event], None] = lambda event: None,
+) -> Summary:
+    """Get every trial of the study done, with its rows in the folder ``out``.
+
+    Trials that have a row are not run again; one that failed counts as done unless
+    ``options.retry_failed``. ``watch`` is called with every :data:`Event`, a :class:`Finished` one
+    only after the row is on disk. Ctrl-C ends the workers and raises :class:`Interrupted`.
+    """
+    folder = Path(out)
+    if not (folder / database.FILE).exists():
+        study.plan({})  # a study that cannot be planned leaves no folder behind
+    with Store.open(folder) as store:
+        run = _Run(study, store, options or Options(), watch)
+        try:
+            return run.complete()
+        except KeyboardInterrupt:
+            raise Interrupted(run.done, len(run.points)) from None
+        finally:
+            run.tidy()
+
+
+class _Run:
+    """One run of a study: the rows known, and the plan as it stands."""
+
+    def __init__(self, study: Study, store: Store, options: Options, watch: Callable[[Event], None]) -> None:
+        self._study, self._store, self._options, self._watch = study, store, options, watch
+        self._began = time.monotonic()
+        stored, damaged = store.load()
+        failed = {key for key, row in stored.items() if row.status == "failed" and options.retry_failed}
+        self._rows = {key: row for key, row in stored.items() if key not in failed}
+        self._reusable = frozenset(self._rows)
+        self._reasons = Reasons(stored.values(), failed, set(damaged), self._has_other_settings())
+        self._environment = environment.identity(environment.describe())
+        self.points: dict[str, Point] = {}
+        self.done = 0
+
+    def complete(self) -> Summary:
+        planned = self._plan()
+        self._store.record_environment(environment.describe())
+        loads = [str(Path(file).resolve()) for file in self._options.loads]
+        self._store.record_run(self._study, self._options.preset, loads, self._options.command)
+        missing = self._missing()
+        if missing:
+            with self._pool(loads) as pool:
+                while missing:
+                    self._run(missing, pool)
+                    planned = self._plan()
+                    missing = self._missing()
+        rows = {key: self._rows[key] for key in self.points}
+        reused = len(self._reusable.intersection(rows))
+        failed = sum(row.status == "failed" for row in rows.values())
+        seconds = time.monotonic() - self._began
+        return Summary(planned, rows, reused, len(rows) - reused, failed, seconds)
+
+    def tidy(self) -> None:
+        """Leave nothing empty behind."""
+        folder = self._store.folder
+        with suppress(OSError):
+            (folder / "checkpoints").rmdir()
+        with suppress(OSError):
+            if (folder / "workers.log").stat().st_size == 0:
+                (folder / "workers.log").unlink()
+
+    def _plan(self) -> list[Point]:
+        """Ask the study what it wants; two points may want the same trial, which is run once."""
+        planned = self._study.plan(self._rows)
+        first = not self.points
+        self.points = {}
+        for point in planned:
+            self.points.setdefault(point.trial.key, point)
+        missing = self._missing()
+        self.done = len(self.points) - len(missing)
+        if missing or first:
+            reused = [self._rows[key] for key in self.points if key in self._reusable]
+            self._watch(
+                Planned(
+                    total=len(self.points),
+                    reused=len(reused),
+                    kept_failed=sum(row.status == "failed" for row in reused),
+                    new_by_reason=self._reasons.count(point.trial for point in missing),
+                    other_environment=sum(row.environment != self._environment for row in reused),
+                )
+            )
+        return planned
+
+    def _missing(self) -> list[Point]:
+        return [point for key, point in self.points.items() if key not in self._rows]
+
+    def _run(self, missing: list[Point], pool: Pool) -> None:
+        """Run the trials; rows are kept in the order in which trials end, and depend on none of it."""
+        for point in missing:
+            pool.submit(point.trial.key, point.trial.canonical())
+        next_tick = 0.0
+        with _deferred_interrupt() as interrupted:
+            while pool.unfinished:
+                for outcome in pool.wait(0.1):
+                    self._keep(outcome)
+                if interrupted():
+                    break
+                if time.monotonic() >= next_tick:
+                    next_tick = time.monotonic() + TICK_SECONDS
+                    running = pool.running().items()
+                    self._watch(Tick([(self.points[key].labels, fraction) for key, fraction in running]))
+        if interrupted():
+            raise KeyboardInterrupt
+
+    def _keep(self, outcome: Outcome) -> None:
+        """Store the row, then tell."""
+        point = self.points[outcome.key]
+        row = Row(
+            key=outcome.key,
+            stem=point.trial.stem,
+            spec=point.trial.canonical(),
+            versions=point.trial.versions,
+            status=outcome.status,
+            result=outcome.result,
+            trace=outcome.trace,
+            error=outcome.error,
+            environment=self._environment,
+        )
+        self._store.put(row, outcome.seconds, outcome.traceback)
+        self._rows[row.key] = row
+        self.done += 1
+        Checkpoint(self._store.folder / "checkpoints" / f"{row.key}.npz").discard()
+        self._watch(
+            Finished(
+                labels=point.labels,
+                key=row.key,
+                status=row.status,
+                seconds=outcome.seconds,
+                error=row.error,
+                done=self.done,
+                total=len(self.points),
+            )
+        )
+        if row.status == "failed" and self._options.fail_fast:
+            raise TrialFailed(
+                f"the trial {_told(point.labels)} failed ({row.error}); the other rows are kept, and "
+                "the run goes on without --fail-fast."
+            )
+
+    def _has_other_settings(self) -> bool:
+        settings = [run.settings for run in self._store.runs() if run.study == self._study.name]
+        return bool(settings) and self._study.canonical() not in settings
+
+    @contextmanager
+    def _pool(self, loads: list[str]) -> Iterator[Pool]:
+        options = self._options
+        for part in (self._store.folder / "checkpoints").glob("*.tmp"):  # of a run that was killed
+            part.unlink(missing_ok=True)
+        pool = Pool(self._store.folder, options.workers, options.limit, loads, options.execute)
+        try:
+            yield pool
+        finally:
+            with _deferred_interrupt():
+                pool.close()
+
+
+@contextmanager
+def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
+    """Take note of Ctrl-C instead of being torn out of whatever is being done, however often it comes.
+
+    Only the main thread can and need do so: no other ever gets a KeyboardInterrupt.
+    """
+    pressed: list[int] = []
+    if threading.current_thread() is not threading.main_thread():
+        yield lambda: False
+        return
+    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
+    try:
+        yield lambda: bool(pressed)
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _told(labels: Mapping[str, object]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in labels.items())

@@ -1,0 +1,114 @@
+"""What a run tells whoever watches it, what it is asked for, and how it ends."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from whyconv.errors import UserError
+
+if TYPE_CHECKING:
+    from whyconv.studies import Point
+    from whyconv.trial import Row
+
+Labels = Mapping[str, Any]
+
+
+def cores() -> int:
+    """The cores this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to get trials done. Nothing here changes a row."""
+
+    workers: int = field(default_factory=cores)
+    limit: float = 300.0
+    """A trial that reports no progress for this many seconds counts as hung."""
+    retry_failed: bool = False
+    fail_fast: bool = False
+    loads: tuple[str, ...] = ()
+    """The user's own files of pieces, which every worker loads too."""
+    preset: str = ""
+    command: str = ""
+    execute: str = "whyconv.execution:execute"
+    """Where the function that runs a trial is found; see :mod:`whyconv.runner.worker`."""
+
+    def __post_init__(self) -> None:
+        if self.workers < 1:
+            raise UserError(f"workers = {self.workers} was given; give at least 1.")
+        if not self.limit > 0:
+            raise UserError(f"a limit of {self.limit} seconds was given; give more than 0.")
+
+
+@dataclass(frozen=True)
+class Planned:
+    """A plan was made (once, or once for every round of an adaptive study)."""
+
+    total: int
+    reused: int
+    """Trials whose rows were there before this run, failed ones included."""
+    kept_failed: int
+    """Those of the reused rows that say *failed*; ``retry_failed`` would run them again."""
+    new_by_reason: Mapping[str, int]
+    """How many trials are about to run, by the reason why there is no row for them."""
+    other_environment: int
+    """Those of the reused rows that were computed in another environment."""
+
+
+@dataclass(frozen=True)
+class Finished:
+    """A trial has ended and its row is safe on disk."""
+
+    labels: Labels
+    key: str
+    status: Literal["ok", "failed"]
+    seconds: float
+    error: str
+    done: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Tick:
+    """The trials at work just now, with how far each of them is (0 to 1); about twice a second."""
+
+    running: list[tuple[Labels, float]]
+
+
+Event = Planned | Finished | Tick
+
+
+@dataclass(frozen=True)
+class Summary:
+    """A study that is complete: its points in plan order, and the rows they ask for."""
+
+    points: list[Point]
+    rows: Mapping[str, Row]
+    reused: int
+    ran: int
+    failed: int
+    """Rows of this study that say *failed*, old and new."""
+    seconds: float
+
+    @property
+    def total(self) -> int:
+        """The number of different trials."""
+        return len(self.rows)
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user stopped the run. Every acknowledged row is kept; the same command goes on from there."""
+
+    def __init__(self, done: int, total: int) -> None:
+        super().__init__(
+            f"interrupted: {done} of {total} trials are done and kept; run the same command again to go on."
+        )
+        self.done, self.total = done, total
+
+
+class TrialFailed(UserError):
+    """A trial failed and ``fail_fast`` was asked for."""

@@ -1,0 +1,120 @@
+"""The folder a study is kept in: its one writer, and what can go wrong with a disk in one sentence."""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from whyconv.errors import UserError
+
+KEPT = "every row acknowledged so far is kept"
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_BARRED = {errno.EACCES, errno.EPERM, errno.EROFS}
+
+
+class Lock:
+    """The right to write to a folder, held by one process at a time.
+
+    It is an ``flock``, so the operating system lets go of it when the process ends, however it
+    ends: there is no stale lock and nothing to remove by hand. Workers do not inherit it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        with telling(folder):
+            self._fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+        try:
+            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            holder = os.read(self._fd, 32).decode(errors="replace").strip() or "unknown"
+            os.close(self._fd)
+            if error.errno not in (errno.EAGAIN, errno.EACCES):
+                raise UserError(
+                    f"{folder} is on a file system without locks; choose a local folder."
+                ) from error
+            raise UserError(
+                f"{folder} is being written by another run (process {holder}); "
+                "wait for it or choose another folder."
+            ) from None
+        with suppress(OSError):  # the number only serves the sentence above
+            os.ftruncate(self._fd, 0)
+            os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
+
+    def release(self) -> None:
+        """Let the next writer in."""
+        os.close(self._fd)
+
+
+def prepare(folder: Path) -> None:
+    """Make the folder if it is missing; a file in its place is refused."""
+    for place in (folder, *folder.parents):
+        if place.exists():
+            if not place.is_dir():
+                raise UserError(f"{place} is a file; give the name of a folder.")
+            break
+    with telling(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that readers see the old one or the new one, never half of one."""
+    part = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+    try:
+        part.write_bytes(content)
+        part.replace(path)
+    except BaseException:
+        with suppress(OSError):
+            part.unlink(missing_ok=True)
+        raise
+
+
+def sync(path: Path) -> None:
+    """Make a file, or the names in a folder, survive a loss of power."""
+    fd = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+@contextmanager
+def telling(folder: Path) -> Iterator[None]:
+    """Turn what the disk and SQLite complain of into a sentence for the user."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise UserError(_sqlite_sentence(folder, error)) from error
+    except OSError as error:
+        raise UserError(_os_sentence(folder, error)) from error
+
+
+def _sqlite_sentence(folder: Path, error: sqlite3.Error) -> str:
+    code = getattr(error, "sqlite_errorcode", 0) & 0xFF
+    if code == sqlite3.SQLITE_FULL:
+        return f"the disk of {folder} is full; {KEPT}: free some space and run the same command again."
+    if code == sqlite3.SQLITE_IOERR:
+        return f"{folder} could not be read or written ({error}); {KEPT}: check the disk and its free space."
+    if code in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PERM):
+        return _barred(folder)
+    if code in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED):
+        return f"the store in {folder} is held by another program; end that program and try again."
+    return (
+        f"the store in {folder} is damaged or was not written by whyconv ({error}); "
+        "put back a copy of it, or choose another folder."
+    )
+
+
+def _os_sentence(folder: Path, error: OSError) -> str:
+    if error.errno in _FULL:
+        return f"the disk of {folder} is full; {KEPT}: free some space and run the same command again."
+    if error.errno in _BARRED:
+        return _barred(folder)
+    return f"{folder} could not be used ({error.strerror or error}); choose another folder."
+
+
+def _barred(folder: Path) -> str:
+    return f"{folder} cannot be written; choose a folder of your own or change its permissions."

@@ -1,0 +1,61 @@
+"""How long trials are going to take: a forecast from closed-form costs, corrected by what has run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from whyconv.trial import Trial
+
+RATE = 2e10
+"""Floating-point operations a second on one core of a small server; corrected as soon as trials end."""
+TRIAL_SECONDS = 0.15
+START_SECONDS = 4.0
+"""Start of a worker: imports and the first, small programs."""
+COMPILE_SECONDS = 4.0
+"""Compilation of the programs of one (task shape, network, learner), once in every worker."""
+WORKER_BYTES = 4.5e8
+
+
+@dataclass(frozen=True)
+class Forecast:
+    """Seconds of the typical run and of the longest, on ``workers`` cores, and bytes in all."""
+
+    trials: int
+    workers: int
+    seconds: float
+    seconds_limit: float
+    memory: float
+
+    def __str__(self) -> str:
+        return (
+            f"{self.trials} trials, about {duration(self.seconds)} on {self.workers} workers "
+            f"(at most {duration(self.seconds_limit)}), {self.memory / 1e9:.1f} GB"
+        )
+
+
+def seconds(trial: Trial) -> float:
+    """The typical time of one trial, compilation aside."""
+    return TRIAL_SECONDS + trial.learner.cost(trial.network, trial.task.shape, trial.m).flops / RATE
+
+
+def forecast(trials: Iterable[Trial], workers: int) -> Forecast:
+    """Time and memory of trials that have not run yet."""
+    todo = list({trial.key: trial for trial in trials}.values())
+    workers = max(1, min(workers, len(todo)))
+    costs = [trial.learner.cost(trial.network, trial.task.shape, trial.m) for trial in todo]
+    programs = {(trial.task.shape, trial.network, trial.learner) for trial in todo}
+    fixed = (START_SECONDS + COMPILE_SECONDS * len(programs)) if todo else 0.0
+    typical = sum(TRIAL_SECONDS + cost.flops / RATE for cost in costs) / workers
+    longest = sum(TRIAL_SECONDS + cost.flops_limit / RATE for cost in costs) / workers
+    memory = workers * (WORKER_BYTES + max((cost.memory for cost in costs), default=0.0))
+    return Forecast(len(todo), workers, fixed + typical, fixed + longest, memory)
+
+
+def duration(seconds: float) -> str:
+    """12 s, 3 min, 2.5 h: as coarse as a forecast is."""
+    if seconds < 90:
+        return f"{max(1, round(seconds))} s"
+    if seconds < 5400:
+        return f"{round(seconds / 60)} min"
+    return f"{seconds / 3600:.1f} h"

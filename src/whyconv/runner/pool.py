@@ -1,0 +1,268 @@
+"""The local pool: worker processes with one pipe pair each, killable one by one.
+
+Workers share nothing, neither a queue nor a lock, so a worker can die at any instant, by any
+signal or exit code, and costs the trial in its hands only. The coordinator's side is one loop
+without threads. It is all there is to an interface for running trials elsewhere: ``submit``,
+``wait``, ``running``, ``unfinished`` and ``close``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import signal
+import subprocess
+import sys
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+from whyconv.errors import UserError
+from whyconv.runner.folder import telling
+from whyconv.runner.worker import surroundings
+
+START_SECONDS = 300.0
+"""A worker that is not ready after this many seconds is killed."""
+STARTS = 3
+"""After this many workers in a row that died while starting, the run ends."""
+
+_PROGRAM = (
+    "import json, sys; sys.path[:] = json.loads(sys.stdin.readline() or sys.exit()); "
+    "from whyconv.runner.worker import serve; serve()"
+)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a trial ended."""
+
+    key: str
+    status: Literal["ok", "failed"]
+    seconds: float
+    result: Mapping[str, Any] = field(default_factory=dict)
+    trace: Mapping[str, Any] = field(default_factory=dict)
+    error: str = ""
+    traceback: str = ""
+
+
+class Pool:
+    """Runs trials in ``workers`` processes of its own; they start when there is work for them."""
+
+    def __init__(self, folder: Path, workers: int, limit: float, loads: Iterable[str], execute: str) -> None:
+        self._size = workers
+        self._limit = limit
+        hello = {
+            "loads": list(loads),
+            "execute": execute,
+            "checkpoints": str(folder.resolve() / "checkpoints"),
+        }
+        self._hello = f"{json.dumps(sys.path)}\n{json.dumps(hello)}\n".encode()
+        self._queue: deque[dict[str, Any]] = deque()
+        self._workers: list[_Worker] = []
+        self._selector = selectors.DefaultSelector()
+        self._bad_starts = 0
+        self._clock = _Clock()
+        self._log_path = folder / "workers.log"
+        with telling(folder):
+            self._log = self._log_path.open("wb")
+
+    def submit(self, key: str, spec: Mapping[str, Any]) -> None:
+        """Have a trial run, after those submitted before."""
+        self._queue.append({"key": key, "spec": spec})
+
+    @property
+    def unfinished(self) -> int:
+        """Trials that were submitted and have no outcome yet."""
+        return len(self._queue) + sum(worker.key is not None for worker in self._workers)
+
+    def running(self) -> dict[str, float]:
+        """The keys of the trials at work, with how far they are."""
+        return {worker.key: worker.fraction for worker in self._workers if worker.key is not None}
+
+    def wait(self, seconds: float) -> list[Outcome]:
+        """The trials that ended in the meantime; waits for at most ``seconds`` if there is none."""
+        self._hand_out()
+        outcomes: list[Outcome] = []
+        for selected, _ in self._selector.select(seconds):
+            outcomes += self._listen(selected.data)
+        self._clock.advance()
+        for worker in list(self._workers):
+            outcomes += self._look_after(worker)
+        self._hand_out()
+        return outcomes
+
+    def close(self) -> None:
+        """End all workers at once; what they were at is lost."""
+        while self._workers:
+            self._end(self._workers[0])
+        self._queue.clear()
+        self._selector.close()
+        self._log.close()
+
+    def _hand_out(self) -> None:
+        """Give waiting trials to idle workers, and start the workers that are missing."""
+        idle = (worker for worker in self._workers if worker.ready and worker.key is None)
+        for worker in idle:
+            if not self._queue:
+                return
+            if worker.take(self._queue[0], self._clock.seconds):
+                self._queue.popleft()
+        starting = sum(not worker.ready for worker in self._workers)
+        while len(self._workers) < self._size and starting < len(self._queue):
+            try:
+                worker = _Worker(self._hello, self._log.fileno(), self._clock.seconds)
+            except OSError as error:
+                raise UserError(f"no worker could be started: {error}.") from error
+            self._selector.register(worker.output, selectors.EVENT_READ, worker)
+            self._workers.append(worker)
+            starting += 1
+
+    def _listen(self, worker: _Worker) -> list[Outcome]:
+        outcomes = []
+        for message in worker.messages():
+            worker.heard = self._clock.seconds
+            if message["type"] == "ready":
+                worker.ready = True
+                self._bad_starts = 0
+            elif message["type"] == "refused":
+                raise UserError(message["error"])
+            elif message["type"] == "beat":
+                worker.fraction = message["fraction"]
+            elif message["type"] == "done":
+                outcomes.append(self._outcome(message))
+                worker.key = None
+        return outcomes
+
+    def _outcome(self, message: dict[str, Any]) -> Outcome:
+        del message["type"]
+        if message["status"] == "lost":
+            raise UserError(
+                f"a worker could not rebuild a trial: {message['error']} Put pieces of your own into a file, "
+                "give it with --load, leave it as it is during the run, and run the same command again."
+            )
+        return Outcome(**message)
+
+    def _look_after(self, worker: _Worker) -> list[Outcome]:
+        """Notice that a worker died or hangs, and end its trial."""
+        silent = self._clock.seconds - worker.heard
+        if death := worker.death():
+            outcomes = self._listen(worker)  # what it said before it died counts
+            how = f"worker died: {death}"
+        elif worker.key is not None and silent > self._limit:
+            outcomes = []
+            how = f"hung: no progress for {self._limit:g} s"
+        elif not worker.ready and silent > START_SECONDS:
+            outcomes = []
+            how = f"not ready after {START_SECONDS:g} s"
+        else:
+            return []
+        if worker.key is not None:
+            seconds = self._clock.seconds - worker.began
+            outcomes.append(Outcome(worker.key, "failed", seconds, error=how))
+        self._end(worker)
+        if not worker.ready:
+            self._bad_starts += 1
+            if self._bad_starts >= STARTS:
+                raise UserError(
+                    f"{STARTS} workers in a row ended while starting ({how}); see {self._log_path}."
+                )
+        return outcomes
+
+    def _end(self, worker: _Worker) -> None:
+        self._workers.remove(worker)
+        self._selector.unregister(worker.output)
+        worker.end()
+
+
+class _Clock:
+    """Seconds during which the coordinator was watching.
+
+    A coordinator that was stopped (Ctrl-Z, a laptop asleep) must not take its workers, which were
+    stopped with it, for hung ones; so a pause counts for a second at most.
+    """
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self._last = time.monotonic()
+
+    def advance(self) -> None:
+        now = time.monotonic()
+        self.seconds += min(now - self._last, 1.0)
+        self._last = now
+
+
+class _Worker:
+    """One process, the two pipes to it, and what is known of the trial in its hands."""
+
+    def __init__(self, hello: bytes, log: int, now: float) -> None:
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", _PROGRAM],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=log,
+            env=surroundings(os.environ),
+            bufsize=0,
+        )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self._input, self.output = self.process.stdin, self.process.stdout
+        os.set_blocking(self.output.fileno(), False)
+        self._rest = b""
+        self.silenced = False
+        self.ready = False
+        self.key: str | None = None
+        self.fraction = 0.0
+        self.began = self.heard = now
+        self._write(hello)
+
+    def take(self, job: Mapping[str, Any], now: float) -> bool:
+        """Hand over a trial; False if the worker has died in the meantime."""
+        if not self._write((json.dumps(job) + "\n").encode()):
+            return False
+        self.key, self.fraction = job["key"], 0.0
+        self.began = self.heard = now
+        return True
+
+    def messages(self) -> list[dict[str, Any]]:
+        """The messages that have come in whole."""
+        while chunk := self.output.read(1 << 16):
+            self._rest += chunk
+        self.silenced = chunk == b""  # the end of the pipe; None means that there is no more just now
+        *lines, self._rest = self._rest.split(b"\n")
+        return [json.loads(line) for line in lines]
+
+    def death(self) -> str:
+        """How the process ended; empty while it lives. One that closed its pipe is as good as dead."""
+        if self.silenced:
+            try:
+                self.process.wait(1.0)
+            except subprocess.TimeoutExpired:
+                return "it closed its pipe"
+        code = self.process.poll()
+        if code is None:
+            return ""
+        if code >= 0:
+            return f"exit code {code}"
+        try:
+            return f"killed by {signal.Signals(-code).name}"
+        except ValueError:
+            return f"killed by signal {-code}"
+
+    def end(self) -> None:
+        """Kill the process and forget it."""
+        self.process.kill()
+        self.process.wait()
+        self._input.close()
+        self.output.close()
+
+    def _write(self, data: bytes) -> bool:
+        try:
+            while data:
+                data = data[self._input.write(data) or 0 :]
+        except BrokenPipeError:
+            return False
+        return True

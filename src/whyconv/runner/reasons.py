@@ -1,0 +1,67 @@
+"""Why a trial has to be run: the sentence that spares users surprise reruns."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Set
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from whyconv.trial import Row, Trial
+
+NEVER = "never run"
+SETTINGS = "the settings changed"
+RETRIED = "failed before and tried again"
+DAMAGED = "the stored row was damaged"
+
+
+class Reasons:
+    """Tells why trials have no row, from the rows that were there when the run began.
+
+    ``other_settings`` says that the store knows this study with other settings only, so that a
+    trial never run before is there because of those.
+    """
+
+    def __init__(
+        self, rows: Iterable[Row], failed: Set[str], damaged: Set[str], other_settings: bool
+    ) -> None:
+        self._failed, self._damaged = failed, damaged
+        self._otherwise = SETTINGS if other_settings else NEVER
+        self._by_stem: defaultdict[str, list[Row]] = defaultdict(list)
+        for row in rows:
+            self._by_stem[row.stem].append(row)
+
+    def count(self, trials: Iterable[Trial]) -> dict[str, int]:
+        """How many of the trials are to be run for each reason, the most frequent first."""
+        return dict(Counter(self.reason(trial) for trial in trials).most_common())
+
+    def reason(self, trial: Trial) -> str:
+        """Why this trial has no row."""
+        if trial.key in self._damaged:
+            return DAMAGED
+        if trial.key in self._failed:
+            return RETRIED
+        older = self._by_stem.get(trial.stem)
+        if not older:
+            return self._otherwise
+        nearest = min((_differences(trial.versions, row.versions) for row in older), key=len)
+        return ", ".join(nearest)
+
+
+def _differences(now: Mapping[str, str], then: Mapping[str, str]) -> list[str]:
+    return [
+        _difference(name, now.get(name), then.get(name))
+        for name in sorted({*now, *then})
+        if now.get(name) != then.get(name)
+    ]
+
+
+def _difference(name: str, now: str | None, then: str | None) -> str:
+    """A version is a number, followed by a digest if the piece is in a user's own file."""
+    if name == "data":
+        return "the data files changed"
+    number, _, file = (now or "0").partition("+")
+    old_number, _, old_file = (then or "0").partition("+")
+    if number == old_number and file != old_file:
+        return f"the file of {name} changed"
+    return f"{name} is now version {number} (rows have {old_number})"

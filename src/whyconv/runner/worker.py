@@ -1,0 +1,175 @@
+"""A worker: a process of one thread that runs the trials it is given, one after the other.
+
+It is an ordinary child process with a pipe in each direction, and speaks in lines of JSON. It
+reads ``{"key", "spec"}`` and answers with any number of ``beat`` messages and one ``done``. It
+opens no store. When the coordinator is gone, however it went, the pipe ends and so does the worker.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import importlib
+import json
+import math
+import os
+import queue
+import re
+import signal
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from whyconv.errors import UserError
+from whyconv.spec import to_json
+
+BEAT_SECONDS = 0.3
+"""Progress is reported at most this often."""
+
+_ONE_THREAD = ("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+
+Send = Callable[[Mapping[str, Any]], None]
+
+
+def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
+    """The environment variables of a worker: one thread, the processor, and a compilation cache."""
+    made = {**environ, **dict.fromkeys(_ONE_THREAD, "1")}
+    flags = made.get("XLA_FLAGS", "")
+    if "xla_cpu_multi_thread_eigen" not in flags:
+        made["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
+    home = Path(made.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    cache = made.get("WHYCONV_CACHE") or str(home / "whyconv")
+    made.setdefault("JAX_PLATFORMS", "cpu")
+    made.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(cache) / "xla"))
+    made.setdefault("JAX_PERSISTENT_COMPILATION_CACHE_MIN_COMPILE_TIME_SECS", "0.5")
+    made.setdefault("PYTHONHASHSEED", "0")
+    return made
+
+
+def serve() -> None:
+    """Run trials until the coordinator is gone. The first line says what to load and how to execute."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the coordinator's business
+    faulthandler.enable()
+    hello = json.loads(sys.stdin.readline() or sys.exit())  # no line: the coordinator is gone already
+    jobs, send = _take_pipes()
+    try:
+        execute = _prepare(hello["loads"], hello["execute"])
+    except BaseException as error:
+        traceback.print_exc()
+        text = str(error) if isinstance(error, UserError) else f"a worker could not start: {one_line(error)}."
+        send({"type": "refused", "error": text})
+        return
+    send({"type": "ready"})
+    while True:
+        job = jobs.get()
+        send({"type": "done", "key": job["key"], **perform(job, execute, Path(hello["checkpoints"]), send)})
+
+
+def perform(
+    job: Mapping[str, Any], execute: Callable[..., Any], checkpoints: Path, send: Send
+) -> dict[str, Any]:
+    """Run one trial and describe how it ended, in plain data."""
+    from whyconv.runner.checkpoint import Checkpoint
+    from whyconv.trial import Trial
+
+    beat = _beating(send)
+    beat(0.0)
+    try:
+        trial = Trial(**job["spec"])
+    except Exception as error:
+        return {"status": "lost", "error": one_line(error)}
+    if trial.key != job["key"]:
+        return {"status": "lost", "error": "a file of pieces was changed during the run."}
+    began = time.perf_counter()
+    try:
+        result, trace = execute(trial, beat, Checkpoint(checkpoints / f"{trial.key}.npz"))
+        told = {"status": "ok", "result": plain_result(result), "trace": plain_trace(trace), "error": ""}
+    except BaseException as error:  # SystemExit too: whatever a trial does is its own failure
+        told = {"status": "failed", "error": one_line(error), "traceback": traceback.format_exc()}
+    return {**told, "seconds": time.perf_counter() - began}
+
+
+def plain_result(result: Mapping[str, Any]) -> dict[str, Any]:
+    """The columns of a row as JSON values; one that is not a finite number or a text is refused."""
+    return {name: _plain(value, f"the column {name!r}") for name, value in result.items()}
+
+
+def plain_trace(trace: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """The series of a row as JSON values."""
+    lists = {name: series.tolist() if hasattr(series, "tolist") else series for name, series in trace.items()}
+    return {name: [_plain(item, f"the trace {name!r}") for item in series] for name, series in lists.items()}
+
+
+def one_line(error: BaseException) -> str:
+    """The error in one line, the same on every run: addresses of objects are left out."""
+    text = " ".join(re.sub(r"0x[0-9a-fA-F]{6,}", "0x...", str(error)).split())[:500]
+    if isinstance(error, UserError):
+        return text
+    line = f"{type(error).__name__}: {text}" if text else type(error).__name__
+    return line.encode("utf-8", "replace").decode()
+
+
+def _plain(value: Any, where: str) -> Any:
+    value = value.item() if getattr(value, "ndim", None) == 0 else value  # NumPy and JAX scalars
+    if not isinstance(value, bool | int | float | str):
+        raise TypeError(
+            f"{where} holds a {type(value).__name__}; allowed are numbers, texts, True and False."
+        )
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"{where} holds {value}, which is not a finite number")
+    return value
+
+
+def _beating(send: Send) -> Callable[[float], None]:
+    last = -math.inf
+
+    def beat(fraction: float) -> None:
+        nonlocal last
+        if time.monotonic() - last >= BEAT_SECONDS:
+            last = time.monotonic()
+            send({"type": "beat", "fraction": float(fraction)})
+
+    return beat
+
+
+def _prepare(loads: list[str], execute: str) -> Callable[..., Any]:
+    from whyconv import registry
+
+    for file in loads:
+        registry.load(file)
+    module, _, name = execute.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+def _take_pipes() -> tuple[queue.SimpleQueue[dict[str, Any]], Send]:
+    """The two pipes, moved to where trials cannot read from them or print into them.
+
+    Standard output goes to the log from here on. A thread waits for the next line all the time,
+    and so notices at once, even in the middle of a trial, that the coordinator is gone.
+    """
+    incoming, outgoing = os.dup(0), os.dup(1)
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    os.close(nothing)
+    jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+
+    def listen() -> None:
+        with open(incoming, encoding="utf-8") as lines:
+            for line in lines:
+                jobs.put(json.loads(line))
+        os._exit(0)
+
+    def send(message: Mapping[str, Any]) -> None:
+        data = (to_json(message) + "\n").encode()
+        try:
+            while data:
+                data = data[os.write(outgoing, data) :]
+        except BrokenPipeError:
+            os._exit(0)
+
+    threading.Thread(target=listen, daemon=True).start()
+    return jobs, send

@@ -1,0 +1,82 @@
+"""From a study's name, a preset and ``--set`` assignments to a checked study."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from whyconv import registry
+from whyconv.errors import UserError
+from whyconv.spec import Piece, Spec, checked
+from whyconv.studies import Study
+
+
+class _Fields(dict[str, Any]):
+    """The fields of a spec, as opposed to a dictionary that may take new keys."""
+
+
+def configure(
+    name: str,
+    preset: str = "quick",
+    assignments: Iterable[str] | Mapping[str, Any] = (),
+    seeds: int | None = None,
+) -> Study:
+    """The study ``name`` with a preset's overrides, then the user's: ``task.positions=20``.
+
+    A path walks through the fields (``arms.MLP.network.width=64``). On the command line a value is
+    read as JSON, a comma-separated list of numbers becomes a list, and anything else stays a word.
+    """
+    study = registry.find("study", name)
+    if preset not in study.presets:
+        raise UserError(f"{name} has no preset {preset!r}; choose one of {', '.join(study.presets)}.")
+    values = _fields(study())
+    overrides = dict(study.presets[preset])
+    if isinstance(assignments, Mapping):
+        overrides.update(assignments)
+    else:
+        overrides.update(_parsed(assignment) for assignment in assignments)
+    if seeds is not None:
+        overrides["seeds"] = seeds
+    for path, value in overrides.items():
+        _assign(values, path, value)
+    return checked(study, values, name)
+
+
+def _parsed(assignment: str) -> tuple[str, Any]:
+    path, equals, text = assignment.partition("=")
+    if not equals or not path:
+        raise UserError(
+            f"--set {assignment} was given; write it as --set NAME=VALUE, as in task.positions=20."
+        )
+    for form in (text, f"[{text}]"):
+        try:
+            return path.strip(), json.loads(form)
+        except ValueError:
+            continue
+    return path.strip(), text
+
+
+def _assign(values: dict[str, Any], path: str, value: Any) -> None:
+    *parents, last = path.split(".")
+    place: Any = values
+    for depth, part in enumerate([*parents, last]):
+        known = isinstance(place, dict) and (part in place or not isinstance(place, _Fields))
+        if not known or (depth < len(parents) and part not in place):
+            choices = ", ".join(sorted(place)) if isinstance(place, dict) else "nothing below it"
+            raise UserError(f"there is no setting {path!r} ({part!r} is unknown); choose from {choices}.")
+        if depth < len(parents):
+            place = place[part]
+    place[last] = value
+
+
+def _fields(value: Any) -> Any:
+    """All fields of a spec and of the specs inside it, defaults included."""
+    if isinstance(value, Spec):
+        fields = _Fields({name: _fields(getattr(value, name)) for name in type(value).model_fields})
+        if isinstance(value, Piece) and not isinstance(value, Study):
+            fields["name"] = value.name
+        return fields
+    if isinstance(value, Mapping):
+        return {key: _fields(item) for key, item in value.items()}
+    return value

@@ -1,0 +1,39 @@
+"""Named random streams: comparisons are paired and samples nested because of what enters each name.
+
+=============  =======================  ==========================================================
+stream         derived from             so that
+=============  =======================  ==========================================================
+``world``      task, seed               training and test examples share their patterns
+``train``      task, seed               every network and learner sees the same examples
+``test``       task, seed               and is tested on the same ones
+``init``       network, seed            a network starts the same on every task and at every m
+``batches``    seed                     all networks meet the examples in the same order
+=============  =======================  ==========================================================
+
+The sample size m enters none of them: example i is drawn from ``fold_in(train, i)``. Nothing
+depends on the order of trials or on a global generator.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whyconv.lazy import jax
+from whyconv.spec import digest
+
+if TYPE_CHECKING:
+    from whyconv.trial import Trial
+
+
+def stream(name: str, *parts: object) -> jax.Array:
+    """The key of the stream ``name`` for the JSON-ready ``parts`` it depends on."""
+    words = int(digest([name, *parts])[:16], 16)
+    return jax.random.fold_in(jax.random.key(words >> 32), words & 0xFFFFFFFF)
+
+
+def streams(trial: Trial) -> dict[str, jax.Array]:
+    """The five streams of a trial."""
+    task, seed = trial.task.canonical(), trial.seed
+    network = trial.network.canonical() if trial.network else None
+    named = {name: stream(name, task, seed) for name in ("world", "train", "test")}
+    return {**named, "init": stream("init", network, seed), "batches": stream("batches", seed)}

@@ -1,0 +1,84 @@
+"""Studies: a plan of trials, and how to summarise, draw and judge their rows. One figure, one study."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field
+
+from whyconv.spec import Piece
+from whyconv.trial import Row, Trial
+from whyconv.verdict import Evidence
+
+if TYPE_CHECKING:
+    import altair
+    import pandas as pd
+
+
+@dataclass(frozen=True)
+class Point:
+    """A trial with its place in the study: ``labels`` such as ``{"arm": "ConvPool", "m": 40}``."""
+
+    labels: Mapping[str, Any]
+    trial: Trial
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """The study's verdict, and that of its control: the same criterion with the control in place."""
+
+    evidence: Evidence
+    control: Evidence
+
+
+class Study(Piece):
+    """One question put to many trials.
+
+    The fields are the settings (``--set task.positions=20`` sets a field of a field); ``presets``
+    are sets of overrides. ``plan`` is called with the rows known so far, until it wants no row that
+    is not there: a grid ignores the rows, an adaptive search reads them and must decide only when
+    all seeds of a point are in.
+    """
+
+    kind: ClassVar[str] = "study"
+    title: ClassVar[str]
+    criterion: ClassVar[str]
+    """How the study judges itself, in a sentence."""
+    broken: ClassVar[str]
+    """What the control is, in a sentence."""
+    rule: ClassVar[str] = ""
+    """What was held fixed and must be known to read the figure: stopping rule, initial scale."""
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]]
+    """Overrides by name; ``quick`` takes seconds, ``paper`` has the paper's sizes."""
+
+    seeds: int = Field(5, ge=1, le=10_000)
+
+    @abstractmethod
+    def plan(self, rows: Mapping[str, Row]) -> list[Point]:
+        """Every trial wanted, given the rows so far (by trial key); those without a row get run."""
+
+    @abstractmethod
+    def judge(self, table: pd.DataFrame) -> Judgement:
+        """The verdict from the finished rows."""
+
+    @abstractmethod
+    def figures(self, table: pd.DataFrame) -> dict[str, altair.TopLevelMixin]:
+        """Charts by title, from one line per trial."""
+
+    def pictures(self) -> dict[str, str]:
+        """SVG pictures by title that explain the setting; they show no measurement."""
+        return {}
+
+    def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
+        """One line per trial with a good row: labels, seed, and the measured columns."""
+        import pandas as pd
+
+        lines = [
+            {**point.labels, "seed": point.trial.seed, **rows[point.trial.key].result}
+            for point in points
+            if point.trial.key in rows and rows[point.trial.key].status == "ok"
+        ]
+        return pd.DataFrame(lines)

@@ -1,0 +1,122 @@
+"""What the studies of a grid share: arms, points, and comparisons of arms seed by seed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from pydantic import Field, field_validator
+
+from whyconv.learners import LearnerField
+from whyconv.networks import NetworkField
+from whyconv.networks.dense import MLP
+from whyconv.spec import Spec, checked
+from whyconv.studies import Point, Study
+from whyconv.tasks import TaskField
+from whyconv.trial import Row, Trial
+from whyconv.verdict import Evidence, Number, Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from whyconv.measure.intervals import Interval
+
+
+class Arm(Spec):
+    """One contestant: a network and a learner; ``task`` may change fields of the study's task for it.
+
+    ``matches`` names the arm whose number of parameters an MLP takes over.
+    """
+
+    network: NetworkField | None = None
+    learner: LearnerField
+    task: dict[str, Any] = Field(default_factory=dict)
+    matches: str | None = None
+
+
+class GridStudy(Study):
+    """Arms times values times seeds; all arms see the same examples, a larger m contains the smaller."""
+
+    task: TaskField
+    arms: dict[str, Arm]
+    m: tuple[int, ...]
+    test_size: int = Field(1000, ge=1, le=1_000_000)
+
+    @field_validator("m")
+    @classmethod
+    def _increasing(cls, m: tuple[int, ...]) -> tuple[int, ...]:
+        if not m or min(m) < 1 or list(m) != sorted(set(m)):
+            raise ValueError("m must be a list of increasing sample sizes, as in [40, 80, 160]")
+        return m
+
+    def values(self) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], int]]:
+        """Labels, changes to the task's fields, and m, for every column of the grid."""
+        for m in self.m:
+            yield {"m": m}, {}, m
+
+    def plan(self, rows: Mapping[str, Row]) -> list[Point]:
+        """Every arm at every value for every seed; rows do not matter."""
+        del rows
+        return [
+            Point({"arm": name, **labels}, self.trial(name, changes, m, seed))
+            for labels, changes, m in self.values()
+            for name in self.arms
+            for seed in range(self.seeds)
+        ]
+
+    def trial(self, name: str, changes: Mapping[str, Any], m: int, seed: int) -> Trial:
+        """The trial of one arm."""
+        arm = self.arms[name]
+        task = changed(self.task, {**changes, **arm.task})
+        network = arm.network
+        if arm.matches is not None and isinstance(network, MLP):
+            model = self.arms[arm.matches].network
+            if model is not None:
+                network = changed(network, {"parameters": model.parameter_count(task.shape)})
+        return Trial(
+            task=task, network=network, learner=arm.learner, m=m, seed=seed, test_size=self.test_size
+        )
+
+
+def changed(piece: Any, fields: Mapping[str, Any]) -> Any:
+    """A copy of a piece with other fields, checked again."""
+    if not fields:
+        return piece
+    values = {name: getattr(piece, name) for name in type(piece).model_fields}
+    return checked(type(piece), {**values, **fields}, f"{piece.kind} {piece.name}")
+
+
+def by_seed(table: pd.DataFrame, column: str = "test_error", **labels: Any) -> pd.Series:
+    """The column of the rows with these labels, by seed."""
+    chosen = table
+    for name, value in labels.items():
+        chosen = chosen[chosen[name] == value]
+    return chosen.set_index("seed")[column]
+
+
+def advantage(table: pd.DataFrame, better: str, worse: str, **labels: Any) -> Interval:
+    """The paired difference of test errors, ``worse`` minus ``better``: positive if the first is better."""
+    from whyconv.measure.intervals import paired_difference
+
+    return paired_difference(by_seed(table, arm=worse, **labels), by_seed(table, arm=better, **labels))
+
+
+def all_above(intervals: Mapping[str, Interval], threshold: float) -> Verdict:
+    """*consistent* if every interval lies above the threshold, *fails* if one lies below, or *undecided*."""
+    if not intervals:
+        return "undecided"
+    if all(interval.low > threshold for interval in intervals.values()):
+        return "consistent"
+    if any(interval.high < threshold for interval in intervals.values()):
+        return "fails"
+    return "undecided"
+
+
+def worst(*evidence: Evidence) -> Evidence:
+    """All conditions together: *fails* beats *undecided* beats *consistent*; the numbers are pooled."""
+    order: list[Verdict] = ["fails", "undecided", "consistent"]
+    found = next(verdict for verdict in order if any(e.verdict == verdict for e in evidence))
+    numbers: dict[str, Number] = {}
+    for each in evidence:
+        numbers.update(each.numbers)
+    return Evidence(found, numbers)

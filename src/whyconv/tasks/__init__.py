@@ -1,0 +1,64 @@
+"""Tasks: distributions of labelled examples. They know nothing of networks."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
+
+from pydantic import BeforeValidator
+
+from whyconv.spec import Piece, build
+
+if TYPE_CHECKING:
+    import jax
+    import numpy as np
+
+
+class Sample(NamedTuple):
+    """Inputs ``x`` with the example on the first axis, and labels ``y`` in {-1, +1}."""
+
+    x: jax.Array
+    y: jax.Array
+
+
+class WeightedPoints(NamedTuple):
+    """A finite law: inputs, labels and probabilities (float64, summing to one)."""
+
+    x: np.ndarray
+    y: np.ndarray
+    probability: np.ndarray
+
+
+class Task(Piece):
+    """A distribution over (input, label), label in {-1, +1}.
+
+    Anything the task draws once (its patterns, say) comes from ``world``; example ``i`` comes from
+    ``jax.random.fold_in(draws, i)`` alone. A larger sample therefore contains the smaller one, and
+    training and test examples of one seed share their world.
+    """
+
+    kind: ClassVar[str] = "task"
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one input."""
+
+    @abstractmethod
+    def examples(self, world: jax.Array, draws: jax.Array, index: jax.Array) -> Sample:
+        """The examples with these numbers; pure and traceable."""
+
+    def set_law(self, world: jax.Array) -> WeightedPoints | None:
+        """The exact law for predictors that read only the *set* of an input's rows, where it is known.
+
+        One representative input for every set, with its probability; None where there is none.
+        """
+        del world
+        return None
+
+    def data_digest(self) -> str | None:
+        """The digest of the files the task reads; None for a task that reads none."""
+        return None
+
+
+TaskField = Annotated[Task, BeforeValidator(lambda value: build("task", value))]

@@ -1,0 +1,189 @@
+"""What a person sees in a terminal: progress with time left, and tables. Plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from rich.console import Console
+from rich.table import Table
+
+from whyconv.runner.events import Event, Finished, Planned
+from whyconv.runner.forecast import duration, forecast, seconds
+
+if TYPE_CHECKING:
+    from rich.progress import Progress as Bar
+
+    from whyconv.studies import Study
+
+PLAIN_EVERY = 10.0
+COLOURS = {
+    "holds": "green",
+    "consistent": "green",
+    "holds as corrected": "yellow",
+    "vacuous": "magenta",
+    "undecided": "magenta",
+    "fails": "red",
+}
+
+
+class Progress:
+    """Watches a run: says what is reused and why the rest is new, then how long it will take."""
+
+    def __init__(self, workers: int, study: Study) -> None:
+        self._workers = workers
+        self._trials = {point.trial.key: point.trial for point in study.plan({})}
+        self._console = Console(stderr=True)
+        self._bar: Bar | None = None
+        self._task: Any = None
+        self._expected = 0.0
+        self._done_expected = 0.0
+        self._ratios: list[float] = []
+        self._told = time.monotonic()
+
+    def watch(self, event: Event) -> None:
+        """Take note of an event."""
+        if isinstance(event, Planned):
+            self._planned(event)
+        elif isinstance(event, Finished):
+            self._finished(event)
+        else:
+            self._tick()
+
+    def close(self) -> None:
+        """Take the bar down."""
+        if self._bar is not None:
+            self._bar.stop()
+            self._bar = None
+
+    def _planned(self, event: Planned) -> None:
+        new = sum(event.new_by_reason.values())
+        parts = [f"{event.total} trials: {event.reused} reused"]
+        parts += [f"{count} new ({reason})" for reason, count in event.new_by_reason.items()]
+        if event.kept_failed:
+            parts.append(f"{event.kept_failed} of the reused failed before (--retry-failed runs them again)")
+        if event.other_environment:
+            parts.append(f"{event.other_environment} reused rows come from another environment")
+        self._say("; ".join(parts) + ".")
+        if not new:
+            return
+        self._expected = sum(self._expect(key) for key in self._trials) * new / max(1, event.total)
+        guess = forecast(self._trials.values(), self._workers)
+        share = new / max(1, event.total)
+        self._say(
+            f"About {duration(guess.seconds * share)} on {guess.workers} workers (at most "
+            f"{duration(guess.seconds_limit * share)}), {guess.memory / 1e9:.1f} GB of memory."
+        )
+        if self._console.is_terminal:
+            self._start_bar(event.total, event.total - new)
+
+    def _start_bar(self, total: int, done: int) -> None:
+        from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+        from rich.progress import Progress as Bar
+
+        self.close()
+        columns = [BarColumn(bar_width=30), MofNCompleteColumn(), TextColumn("{task.description}")]
+        self._bar = Bar(*columns, console=self._console, transient=True)
+        self._bar.start()
+        self._task = self._bar.add_task("starting", total=total, completed=done)
+
+    def _finished(self, event: Finished) -> None:
+        expected = self._expect(event.key)
+        self._done_expected += expected
+        self._ratios.append(event.seconds / expected)
+        if event.status == "failed":
+            labels = ", ".join(f"{name} {value}" for name, value in event.labels.items())
+            self._say(f"failed: {labels}: {event.error}")
+        text = f"{self._left()} left"
+        if self._bar is not None:
+            self._bar.update(self._task, completed=event.done, description=text)
+        elif event.done == event.total or time.monotonic() - self._told > PLAIN_EVERY:
+            self._told = time.monotonic()
+            self._say(
+                f"{event.done} of {event.total} trials, {text if event.done < event.total else 'done'}."
+            )
+        if event.done == event.total:
+            self.close()
+
+    def _tick(self) -> None:
+        if self._bar is not None:
+            self._bar.update(self._task, description=f"{self._left()} left")
+
+    def _expect(self, key: str) -> float:
+        return seconds(self._trials[key]) if key in self._trials else 1.0
+
+    def _left(self) -> str:
+        """What is expected still, times the median of what trials took against what was expected.
+
+        The median, because the first trials also wait for compilation.
+        """
+        rest = max(0.0, self._expected - self._done_expected) / max(1, self._workers)
+        return f"about {duration(rest * median(self._ratios or [1.0]))}"
+
+    def _say(self, text: str) -> None:
+        self._console.print(text, highlight=False, soft_wrap=not self._console.is_terminal)
+
+
+def print_claims(claims: Sequence[Mapping[str, Any]], expected: Iterable[bool]) -> None:
+    """The verdict table: two lines of words a claim, then its numbers and its control."""
+    console = Console()
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1, 0, 0))
+    table.add_column(no_wrap=True)
+    table.add_column()
+    for claim, good in zip(claims, expected, strict=True):
+        colour = COLOURS[claim["verdict"]]
+        mark = "" if good else " [red](unexpected)[/]"
+        table.add_row(
+            f"[{colour}]{claim['verdict']}[/]{mark}",
+            f"[bold]{claim['claim']}[/]  {_safe(claim['statement'])}",
+        )
+        table.add_row("", f"[dim]{_safe(claim['source'])}, {claim['seconds']:.1f} s[/]")
+        told = ", ".join(f"{name} {number(value)}" for name, value in claim["numbers"].items())
+        table.add_row("", _safe(told))
+        table.add_row("", f"[dim]control:[/] {_safe(claim['control'])}: {claim['control_verdict']}")
+        table.add_row("", "")
+    console.print(table)
+
+
+def print_judgements(runs: Iterable[Any]) -> None:
+    """One line a study: its verdict, and that of its control."""
+    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1, 0, 0))
+    for run in runs:
+        judgement = run.judgement
+        control = f"control: {judgement.control.verdict}" if judgement else f"{len(run.failed)} trials failed"
+        colour = COLOURS.get(run.verdict, "red")
+        table.add_row(
+            f"[{colour}]{run.verdict}[/]", f"[bold]{run.study.name}[/]  {_safe(run.study.title)} ({control})"
+        )
+    Console().print(table)
+
+
+def print_table(frame: Any, columns: Sequence[str] | None = None) -> None:
+    """A data frame as a plain table."""
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    names = list(columns or frame.columns)
+    for name in names:
+        numeric = frame[name].dtype.kind in "if"
+        table.add_column(name, justify="right" if numeric else "left")
+    for line in frame[names].itertuples(index=False):
+        table.add_row(*(_safe(number(value)) for value in line))
+    Console().print(table)
+
+
+def number(value: Any) -> str:
+    """Four significant digits for floats, anything else as it is."""
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def complain(sentence: str) -> None:
+    """The one sentence of an error, on stderr."""
+    print(f"whyconv: {sentence}", file=sys.stderr)
+
+
+def _safe(text: object) -> str:
+    from rich.markup import escape
+
+    return escape(str(text))

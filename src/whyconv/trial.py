@@ -1,0 +1,74 @@
+"""Trials: one (task, network, learner, m, seed) gives one row, as a pure function of its spec."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from whyconv.learners import LearnerField
+from whyconv.networks import NetworkField
+from whyconv.spec import Spec, digest
+from whyconv.tasks import TaskField
+
+VERSION = 1
+"""Raised when :mod:`whyconv.execution` would give another row for the same spec."""
+
+
+class Trial(Spec):
+    """The specification of one row."""
+
+    task: TaskField
+    network: NetworkField | None = None
+    learner: LearnerField
+    m: int = Field(ge=1, le=10_000_000)
+    seed: int = Field(ge=0, le=2**31 - 1)
+    test_size: int = Field(1000, ge=1, le=10_000_000)
+    dtype: Literal["float32", "float64"] = "float32"
+
+    @model_validator(mode="after")
+    def _has_network(self) -> Trial:
+        if self.learner.needs_network and self.network is None:
+            raise ValueError(f"the learner {self.learner.name} trains a network, and none was given")
+        return self
+
+    @cached_property
+    def versions(self) -> dict[str, str]:
+        """The version of every piece involved, and the digest of the data read."""
+        parts = [piece for piece in (self.task, self.network, self.learner) if piece is not None]
+        versions = {f"{piece.kind} {piece.name}": piece.fingerprint() for piece in parts}
+        versions["trial"] = str(VERSION)
+        if (data := self.task.data_digest()) is not None:
+            versions["data"] = data
+        return versions
+
+    @cached_property
+    def stem(self) -> str:
+        """The identity without versions: equal for two rows that differ only by the code's age."""
+        return digest(self.canonical())[:32]
+
+    @cached_property
+    def key(self) -> str:
+        """The identity: spec, seed, data digest and the versions of the pieces involved."""
+        return digest({"spec": self.canonical(), "versions": self.versions})[:32]
+
+
+@dataclass(frozen=True)
+class Row:
+    """What a trial left behind. ``result`` holds the measured columns, ``trace`` short series.
+
+    ``status`` is ``ok`` or ``failed``; a failed row has an ``error`` in one line instead.
+    """
+
+    key: str
+    stem: str
+    spec: Mapping[str, Any]
+    versions: Mapping[str, str]
+    status: Literal["ok", "failed"]
+    result: Mapping[str, float | int | str | bool] = field(default_factory=dict)
+    trace: Mapping[str, list[float]] = field(default_factory=dict)
+    error: str = ""
+    environment: str = ""

@@ -1,0 +1,120 @@
+"""Every claim on Brutzkus & Globerson: its verdict, its control, and the numbers that decide."""
+
+import json
+import subprocess
+import sys
+from functools import cache
+
+import pytest
+
+from whyconv import registry
+
+NAMES = [
+    "brutzkus.thm4.2",
+    "brutzkus.vcdim",
+    "brutzkus.bad-erm",
+    "brutzkus.lemma5.2",
+    "brutzkus.lemma5.3",
+    "brutzkus.cor5.4",
+    "brutzkus.lemma5.5",
+    "brutzkus.lemmaC.1",
+    "brutzkus.lemmaC.2",
+    "brutzkus.separator",
+    "brutzkus.thm5.1-loss",
+    "brutzkus.thm5.1-direction",
+    "brutzkus.thm5.1-error",
+    "brutzkus.appendix-a",
+    "brutzkus.prop6.1",
+    "brutzkus.fc-bound",
+]
+CORRECTED, CONSISTENT = {"brutzkus.lemma5.2"}, {"brutzkus.thm5.1-direction", "brutzkus.thm5.1-error"}
+
+
+@cache
+def check(name):
+    return registry.find("claim", name)().check()
+
+
+@cache
+def control(name):
+    return registry.find("claim", name)().control()
+
+
+def test_no_claim_is_missing():
+    assert set(NAMES) <= {piece.name for piece in registry.pieces("claim")}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_verdict_is_the_recorded_one(name):
+    piece = registry.find("claim", name)
+    expected = "holds as corrected" if name in CORRECTED else "consistent" if name in CONSISTENT else "holds"
+    assert piece.expected == expected
+    assert check(name).verdict == expected
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_control_fails(name):
+    assert control(name).verdict == "fails"
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_evidence_is_short_plain_and_named(name):
+    piece = registry.find("claim", name)
+    assert piece.reference.startswith("Brutzkus & Globerson") and piece.broken
+    assert len(piece.summary()) <= 110
+    for evidence in (check(name), control(name)):
+        assert 1 <= len(evidence.numbers) <= 8
+        assert {type(value) for value in evidence.numbers.values()} <= {int, float, str, bool}
+        json.dumps(dict(evidence.numbers), allow_nan=False)
+
+
+@pytest.mark.parametrize("name", ["brutzkus.lemma5.2", "brutzkus.fc-bound", "brutzkus.thm4.2"])
+def test_a_claim_says_the_same_twice(name):
+    assert registry.find("claim", name)().check() == check(name)
+
+
+def test_the_numbers_that_decide():
+    numbers = {name: check(name).numbers for name in NAMES}
+    assert numbers["brutzkus.thm4.2"]["labellings tried"] == 4 + 16 + 256 + 6 * 3
+    assert numbers["brutzkus.thm4.2"]["largest shattered set"] == 512
+    assert [numbers["brutzkus.vcdim"][f"closed form, d = {d}"] for d in (4, 6, 8, 10)] == [4, 20, 82, 324]
+    assert numbers["brutzkus.bad-erm"]["training error"] == 0
+    assert numbers["brutzkus.bad-erm"]["exact test error"] > 0.7
+    assert numbers["brutzkus.bad-erm"]["test error after LW_CNN's first layer"] == 0
+    assert numbers["brutzkus.lemma5.2"]["failure as printed, d = 6, l = 3"] > 0.9999
+    assert numbers["brutzkus.lemmaC.2"]["largest |N| / (1/2), vectors"] < 0.5
+    assert numbers["brutzkus.prop6.1"]["least |w|^2 by QP, n = 6"] == pytest.approx(12, abs=1e-7)
+    assert numbers["brutzkus.prop6.1"]["proved least |w|^2 / n, over n <= 50"] == 2
+    assert 1.6 < numbers["brutzkus.fc-bound"]["updates grow like n to the power"] < 2.2
+
+
+def test_training_makes_the_norm_product_small_whatever_the_dimension():
+    assert check("brutzkus.separator").numbers["least possible |v|^2 max|z|^2, largest"] < 4
+    assert check("brutzkus.separator").numbers["the same before training, largest"] > 20
+    assert check("brutzkus.thm5.1-error").numbers["largest B^2 R^2, d = 3..6"] < 4
+    assert check("brutzkus.thm5.1-error").numbers["m_2 where the bound falls below 1"] < 200
+    assert check("brutzkus.appendix-a").numbers["most steps to gamma/2"] <= 3
+
+
+def test_the_controls_fail_for_the_reason_they_name():
+    assert control("brutzkus.thm4.2").numbers["worst |N(x) - y|"] > 1
+    assert control("brutzkus.vcdim").numbers["rank of features, d = 10"] == 9
+    assert control("brutzkus.bad-erm").numbers["training error"] > 0
+    assert control("brutzkus.lemma5.3").numbers["least growth / (t eta/9)"] < 1
+    assert control("brutzkus.cor5.4").numbers["least growth / (t eta/9)"] < 1
+    assert control("brutzkus.lemmaC.1").numbers["largest norm / (eta (t+1)), sets"] == pytest.approx(5)
+    assert control("brutzkus.lemmaC.2").numbers["largest |N| / (1/2), sets"] > 1
+    assert control("brutzkus.lemma5.5").numbers["largest x[j].w / (2 eta t), vectors"] > 1
+    assert control("brutzkus.thm5.1-loss").numbers["loss after 30,000 steps"] > 0.5
+    assert control("brutzkus.thm5.1-direction").numbers["cosine rises at every mark"] is False
+    assert control("brutzkus.thm5.1-error").numbers["runs above the bound"] > 2
+    assert control("brutzkus.prop6.1").numbers["least |w|^2 by QP, n = 6"] == pytest.approx(2)
+    assert control("brutzkus.fc-bound").numbers["CNN's B^2 R^2, n = 24"] > 20
+
+
+def test_listing_the_claims_imports_no_array_library():
+    modules = ["capacity", "first_layer", "second_layer", "generalization", "fully_connected"]
+    code = "import sys\n" + "\n".join(f"import whyconv.claims.brutzkus_{name}" for name in modules)
+    code += "\nprint([name for name in ('numpy', 'scipy', 'jax', 'sklearn') if name in sys.modules])"
+    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert answer.stdout.strip() == "[]"

@@ -1,0 +1,30 @@
+"""A script as a user would write it, without a main guard: runs a fake study and tells of each row.
+
+Arguments: the folder, then ``name=value`` for fields of the study (JSON) and ``workers=N``.
+"""
+
+import json
+import os
+import sys
+
+from runner_fakes import FakeGrid, options
+
+from whyconv.errors import UserError
+from whyconv.runner.coordinator import complete
+from whyconv.runner.events import Finished, Interrupted
+
+
+def tell(event):
+    if isinstance(event, Finished):
+        os.write(1, f"{event.key}\n".encode())
+
+
+settings = {name: json.loads(value) for name, _, value in (text.partition("=") for text in sys.argv[2:])}
+chosen = {name: settings.pop(name) for name in ("workers", "limit") if name in settings}
+try:
+    summary = complete(FakeGrid(**settings), sys.argv[1], options(**chosen), tell)
+except UserError as error:
+    sys.exit(f"refused: {error}")
+except Interrupted as error:
+    sys.exit(f"stopped: {error}")
+print("complete", summary.total, summary.failed)

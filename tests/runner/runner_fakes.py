@@ -1,0 +1,228 @@
+"""Pieces and an ``execute`` for tests of the runner: trials of milliseconds that need no JAX.
+
+What a trial does is the ``does`` of its learner. The module is imported by workers too.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import signal
+import sys
+import threading
+import time
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field
+
+from whyconv.learners import Learner
+from whyconv.networks import Network
+from whyconv.runner.events import Options
+from whyconv.studies import Point, Study
+from whyconv.tasks import Task
+from whyconv.trial import Row, Trial
+
+EXECUTE = "runner_fakes:execute"
+Does = Literal[
+    *("work", "raise", "nan", "inf", "trace", "array", "hang", "beat", "kill", "exit0", "exit3", "leave"),
+    *("print", "read", "steps", "mute", "address", "doomed"),
+]
+
+
+def hollow(piece: type) -> type:
+    """A piece without its methods: the runner never calls one."""
+    piece.__abstractmethods__ = frozenset()
+    return piece
+
+
+@hollow
+class FakeTask(Task, name="fake-task"):
+    """Nothing to learn."""
+
+    size: int = 3
+    hardness: float = 0.5
+
+
+@hollow
+class FakeNetwork(Network, name="fake-network"):
+    """No function at all."""
+
+    width: int = 8
+
+
+@hollow
+class FakeLearner(Learner, name="fake-learner"):
+    """Does as it is told."""
+
+    does: Does = "work"
+    sleep: float = 0.0
+
+
+FakeNetwork.version = int(os.environ.get("FAKE_NETWORK_VERSION", "1"))
+
+
+@hollow
+class FakeGrid(Study, name="fake-grid"):
+    """Every behaviour at every m with every seed."""
+
+    does: tuple[Does, ...] = ("work",)
+    ms: tuple[int, ...] = (10, 20)
+    sleep: float = 0.0
+    reverse: bool = False
+    presets: ClassVar = {"quick": {}}
+    title = criterion = broken = "none"
+
+    def plan(self, rows: Any) -> list[Point]:
+        points = [
+            point(does, m, seed, self.sleep)
+            for does in self.does
+            for m in self.ms
+            for seed in range(self.seeds)
+        ]
+        return points[::-1] if self.reverse else points
+
+
+@hollow
+class FakeSearch(Study, name="fake-search"):
+    """Doubles m until all seeds of a point give a value above a half, or m is 1000."""
+
+    presets: ClassVar = {"quick": {}}
+    title = criterion = broken = "none"
+    start: int = Field(10, ge=1)
+
+    def plan(self, rows: Any) -> list[Point]:
+        points, m = [], self.start
+        while m < 1000:
+            here = [point("work", m, seed) for seed in range(self.seeds)]
+            points += here
+            known = [rows[p.trial.key] for p in here if p.trial.key in rows]
+            if len(known) < len(here) or all(row.result["value"] > 0.5 for row in known):
+                break
+            m *= 2
+        return points
+
+
+class FakeTwice(FakeGrid, name="fake-twice"):
+    """Two labels for each trial."""
+
+    def plan(self, rows: Any) -> list[Point]:
+        points = super().plan(rows)
+        return [Point({**p.labels, "arm": arm}, p.trial) for arm in ("left", "right") for p in points]
+
+
+class FakeRefusal(FakeGrid, name="fake-refusal"):
+    """Cannot be planned."""
+
+    def plan(self, rows: Any) -> list[Point]:
+        from whyconv.errors import UserError
+
+        raise UserError("the data are not there; fetch them.")
+
+
+def trial(does: Does = "work", m: int = 10, seed: int = 0, sleep: float = 0.0) -> Trial:
+    learner = FakeLearner(does=does, sleep=sleep)
+    return Trial(task=FakeTask(), network=FakeNetwork(), learner=learner, m=m, seed=seed)
+
+
+def point(does: Does, m: int, seed: int, sleep: float = 0.0) -> Point:
+    return Point({"does": does, "m": m}, trial(does, m, seed, sleep))
+
+
+def row(of: Trial, **changes: Any) -> Row:
+    """A row a fake trial could have left."""
+    result, trace = outcome(of)
+    fields = {"status": "ok", "result": result, "trace": trace, "environment": "0" * 16}
+    spec, versions = of.canonical(), of.versions
+    return Row(key=of.key, stem=of.stem, spec=spec, versions=versions, **{**fields, **changes})
+
+
+def outcome(of: Trial) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Numbers that depend on the trial's identity alone."""
+    number = int(hashlib.sha256(of.key.encode()).hexdigest()[:12], 16) / 16**12
+    return {"value": number, "third": number / 3, "count": of.m}, {"loss": [number, number / 7]}
+
+
+def options(**changes: Any) -> Options:
+    return Options(**{"workers": 2, "execute": EXECUTE, "limit": 30.0, **changes})
+
+
+def execute(of: Trial, beat: Any, checkpoint: Any) -> Any:
+    learner = of.learner
+    assert isinstance(learner, FakeLearner)
+    time.sleep(learner.sleep)
+    result, trace = outcome(of)
+    action = _ACTIONS.get(learner.does)
+    return (action(of, result, trace, beat, checkpoint) if action else None) or (result, trace)
+
+
+def _raise(*_: Any) -> None:
+    raise ValueError("a trial\nthat fails")
+
+
+def _hang(*_: Any) -> None:
+    time.sleep(3600)
+
+
+def _beat(of: Trial, result: Any, trace: Any, beat: Any, checkpoint: Any) -> None:
+    """Longer than the limit, with progress all the time."""
+    for step in range(30):
+        beat(step / 30)
+        time.sleep(0.1)
+
+
+def _steps(of: Trial, result: Any, trace: Any, beat: Any, checkpoint: Any) -> Any:
+    """Two hundred steps of ten milliseconds; each is written to the file FAKE_STEPS names."""
+    import numpy as np
+
+    state = checkpoint.load() or [np.zeros(1, np.int64), np.full(3, 0.5)]
+    step, numbers = int(state[0][0]), state[1]
+    while step < 200:
+        with Path(os.environ["FAKE_STEPS"]).open("a") as file:
+            file.write(f"{step}\n")
+        numbers, step = np.sin(numbers + step), step + 1
+        time.sleep(0.01)
+        beat(step / 200)
+        checkpoint.save([np.array([step]), numbers])
+    return {**result, "sum": numbers.sum()}, trace
+
+
+def _print(*_: Any) -> None:
+    print('{"type": "done", "key": "nonsense"}', flush=True)
+    os.write(1, b"noise\n")
+
+
+def _mute(*_: Any) -> None:
+    """Close every file, the pipe too, and go on living."""
+    os.closerange(3, 64)
+    time.sleep(3600)
+
+
+def _doomed(*_: Any) -> None:
+    """Die a moment after the trial has ended well."""
+    threading.Timer(0.1, os._exit, (1,)).start()
+
+
+def _address(*_: Any) -> None:
+    raise RuntimeError(f"{object()} is no good")
+
+
+_ACTIONS: dict[str, Any] = {
+    "raise": _raise,
+    "nan": lambda of, result, trace, *_: ({**result, "value": float("nan")}, trace),
+    "inf": lambda of, result, trace, *_: ({**result, "third": float("-inf")}, trace),
+    "trace": lambda of, result, trace, *_: (result, {"loss": [1.0, float("nan")]}),
+    "array": lambda of, result, trace, *_: ({**result, "value": [1, 2]}, trace),
+    "hang": _hang,
+    "beat": _beat,
+    "kill": lambda *_: os.kill(os.getpid(), signal.SIGKILL),
+    "exit0": lambda *_: os._exit(0),
+    "exit3": lambda *_: os._exit(3),
+    "leave": lambda *_: sys.exit("no more"),
+    "print": _print,
+    "read": lambda *_: input(),
+    "steps": _steps,
+    "mute": _mute,
+    "address": _address,
+    "doomed": _doomed,
+}

@@ -1,0 +1,73 @@
+"""A checkpoint gives back exactly what was saved, or nothing."""
+
+import numpy as np
+import pytest
+
+from whyconv.runner.checkpoint import Checkpoint
+
+ARRAYS = [np.arange(6, dtype=np.int32).reshape(2, 3), np.array(0.1), np.zeros((0, 4), np.float32)]
+
+
+@pytest.fixture
+def saved(tmp_path):
+    checkpoint = Checkpoint(tmp_path / "checkpoints" / "abc.npz", every=0)
+    checkpoint.save(ARRAYS)
+    return checkpoint
+
+
+def test_arrays_come_back_as_they_were(saved):
+    loaded = Checkpoint(saved.path).load()
+    assert len(loaded) == len(ARRAYS)
+    for array, original in zip(loaded, ARRAYS, strict=True):
+        assert array.dtype == original.dtype
+        np.testing.assert_array_equal(array, original, strict=True)
+
+
+def test_nothing_saved_is_nothing_loaded(tmp_path):
+    assert Checkpoint(tmp_path / "abc.npz").load() is None
+
+
+def test_every_flipped_byte_and_every_cut_is_noticed(saved):
+    content = saved.path.read_bytes()
+    for place in range(0, len(content), 7):
+        damaged = bytearray(content)
+        damaged[place] ^= 1
+        saved.path.write_bytes(damaged)
+        loaded = saved.load()  # a flip in the padding of the zip changes no array
+        assert loaded is None or all(
+            np.array_equal(a, b) and a.dtype == b.dtype for a, b in zip(loaded, ARRAYS, strict=True)
+        )
+        saved.path.write_bytes(content[:place])
+        assert saved.load() is None
+
+
+def test_a_checkpoint_of_another_trial_is_ignored(saved):
+    other = saved.path.with_name("abd.npz")
+    other.write_bytes(saved.path.read_bytes())
+    assert Checkpoint(other).load() is None
+
+
+def test_a_pickle_is_never_opened(tmp_path):
+    path = tmp_path / "abc.npz"
+    np.savez(path, allow_pickle=True, array0=np.array([{}], object), digest=np.zeros(32, np.uint8))
+    assert Checkpoint(path).load() is None
+
+
+def test_saving_waits_for_its_time(tmp_path, monkeypatch):
+    path = tmp_path / "abc.npz"
+    Checkpoint(path).save(ARRAYS)
+    assert not path.exists()
+    monkeypatch.setenv("WHYCONV_CHECKPOINT_SECONDS", "0")
+    Checkpoint(path).save(ARRAYS)
+    assert path.exists()
+
+
+def test_a_place_that_cannot_be_written_does_no_harm(tmp_path):
+    (tmp_path / "file").write_text("")
+    Checkpoint(tmp_path / "file" / "abc.npz", every=0).save(ARRAYS)
+
+
+def test_discarding_leaves_nothing(saved):
+    saved.discard()
+    saved.discard()
+    assert list(saved.path.parent.iterdir()) == []

@@ -1,0 +1,184 @@
+"""kill -9 at any moment: nothing acknowledged is lost, nothing runs on, and the same command resumes."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from runner_fakes import FakeGrid, options, trial
+
+from whyconv.runner.coordinator import complete
+from whyconv.runner.export import export
+from whyconv.runner.store import Store
+
+HERE = Path(__file__).parent
+MARK = "WHYCONV_TEST_MARK"
+
+
+def start(folder, *settings, **variables):
+    """The fake study in a process of its own, marked so that its workers can be found."""
+    command = [sys.executable, str(HERE / "run_fake_study.py"), str(folder), *settings]
+    environ = {**os.environ, MARK: str(folder), **variables}
+    return subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=environ, cwd=folder.parent
+    )
+
+
+def marked(folder):
+    """The processes that carry the folder's mark."""
+    mark = f"{MARK}={folder}".encode()
+    found = []
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            if mark in path.read_bytes().split(b"\0"):
+                found.append(int(path.parent.name))
+        except OSError:
+            continue
+    return found
+
+
+def assert_vanished(folder, seconds=2.0):
+    end = time.monotonic() + seconds
+    while marked(folder):
+        assert time.monotonic() < end, "workers were left behind"
+        time.sleep(0.02)
+
+
+def tables(folder):
+    """The exported bytes, without what a run took."""
+    return {path.name: path.read_bytes() for path in export(folder) if path.name != "durations.csv"}
+
+
+def test_a_hundred_kills_lose_nothing(tmp_path):
+    settings = ("seeds=75", "sleep=0.002")
+    complete(FakeGrid(seeds=75, sleep=0.002), tmp_path / "reference", options())
+    wanted = tables(tmp_path / "reference")
+    chance = random.Random(0)
+    folders, acknowledged, hits = [tmp_path / "out0"], set(), 0
+    for kill in range(100):
+        folder = folders[-1]
+        process = start(folder, *settings, f"workers={1 + kill // 2 % 2}")
+        lines = []
+        if kill % 2:  # half of them after the first row, when rows come thick and fast
+            lines.append(process.stdout.readline())
+            time.sleep(chance.uniform(0, 0.2))
+        else:
+            time.sleep(chance.uniform(0.05, 0.6))
+        process.send_signal(signal.SIGKILL)
+        out, _ = process.communicate()
+        lines += out.splitlines(keepends=True)
+        acknowledged |= {line.decode().strip() for line in lines if line.endswith(b"\n") and len(line) == 33}
+        hits += bool(lines) and process.returncode == -signal.SIGKILL
+        assert_vanished(folder)
+        if not (folder / "whyconv.sqlite").exists():
+            assert not acknowledged
+            continue
+        with Store.read(folder) as store:
+            rows = store.rows()
+            assert store.verify() == []
+        assert acknowledged <= set(rows)
+        if len(rows) == 150:
+            folders.append(tmp_path / f"out{len(folders)}")
+            acknowledged = set()
+    assert hits > 30
+    for folder in folders:
+        complete(FakeGrid(seeds=75, sleep=0.002), folder, options())
+        assert tables(folder) == wanted
+        assert {path.name for path in folder.iterdir()} == {"whyconv.sqlite", "lock", "export"}
+
+
+def test_a_long_trial_goes_on_from_its_checkpoint(tmp_path):
+    steps = tmp_path / "steps"
+    variables = {"FAKE_STEPS": str(steps), "WHYCONV_CHECKPOINT_SECONDS": "0.1"}
+    settings = ('does=["steps"]', "ms=[10]", "seeds=1")
+    for share in (60, 120):
+        process = start(tmp_path / "out", *settings, **variables)
+        while not steps.exists() or len(steps.read_text().splitlines()) < share:
+            time.sleep(0.01)
+        process.kill()
+        process.communicate()
+        assert_vanished(tmp_path / "out")
+    process = start(tmp_path / "out", *settings, **variables)
+    assert process.communicate()[0].endswith(b"complete 1 0\n")
+    done = [int(line) for line in steps.read_text().splitlines()]
+    assert set(done) == set(range(200))
+    assert done.count(0) == 1
+    assert 200 < len(done) < 260
+    steps.unlink()
+    process = start(tmp_path / "whole", *settings, **variables)
+    process.communicate()
+    assert len(steps.read_text().splitlines()) == 200
+    assert tables(tmp_path / "out") == tables(tmp_path / "whole")
+    assert not (tmp_path / "out" / "checkpoints").exists()
+
+
+def test_a_damaged_checkpoint_costs_time_only(tmp_path, monkeypatch):
+    monkeypatch.setenv("FAKE_STEPS", str(tmp_path / "steps"))
+    folder = tmp_path / "out"
+    (folder / "checkpoints").mkdir(parents=True)
+    (folder / "checkpoints" / f"{trial('steps').key}.npz").write_bytes(b"PK nonsense")
+    (folder / "checkpoints" / "half.npz.123.tmp").write_bytes(b"half")
+    summary = complete(FakeGrid(does=("steps",), ms=(10,), seeds=1), folder, options())
+    assert summary.failed == 0
+    assert not (folder / "checkpoints").exists()
+
+
+def test_a_second_run_is_refused_while_readers_work(tmp_path):
+    folder = tmp_path / "out"
+    first = start(folder, 'does=["work","hang"]', "ms=[10]", "seeds=2")
+    first.stdout.readline()
+    second = start(folder, "seeds=2")
+    _, said = second.communicate()
+    assert second.returncode == 1
+    assert f"is being written by another run (process {first.pid})" in said.decode()
+    with Store.read(folder) as store:
+        assert store.rows()
+    first.kill()
+    first.communicate()
+    assert_vanished(folder)
+    third = start(folder, "seeds=2")
+    assert third.communicate()[0].endswith(b"complete 4 0\n")
+
+
+@pytest.mark.parametrize("presses", [1, 3])
+def test_interrupting_the_command_stops_at_once_and_leaves_nothing_running(tmp_path, presses):
+    process = start(tmp_path / "out", 'does=["work","hang"]', "ms=[10]", "seeds=2")
+    process.stdout.readline()
+    process.stdout.readline()
+    began = time.monotonic()
+    for _ in range(presses):
+        process.send_signal(signal.SIGINT)
+    _, said = process.communicate()
+    assert time.monotonic() - began < 2
+    assert said.decode().strip().startswith("stopped: interrupted: 2 of 4 trials are done and kept")
+    assert_vanished(tmp_path / "out")
+
+
+def test_a_script_needs_no_main_guard(tmp_path):
+    process = start(tmp_path / "out", "seeds=2")
+    out, said = process.communicate()
+    assert out.endswith(b"complete 4 0\n")
+    assert len(out.splitlines()) == 5
+    assert said == b""
+
+
+def test_a_full_disk_in_the_middle_of_a_run_is_told(tmp_path):
+    program = (
+        "import resource, runpy, sys; sys.path.insert(0, '.'); "
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (600_000,) * 2); runpy.run_path('run_fake_study.py')"
+    )
+    command = [sys.executable, "-c", program, str(tmp_path / "out"), "seeds=300"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HERE)
+    assert done.returncode == 1
+    assert done.stderr.startswith("refused: ")
+    assert "every row acknowledged so far is kept" in done.stderr
+    assert done.stderr.count("\n") == 1
+    acknowledged = set(done.stdout.split())
+    assert len(acknowledged) > 10
+    with Store.read(tmp_path / "out") as store:
+        assert acknowledged <= set(store.rows())
+    assert complete(FakeGrid(seeds=300), tmp_path / "out", options()).reused >= len(acknowledged)

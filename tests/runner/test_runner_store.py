@@ -1,0 +1,435 @@
+"""The store keeps what it acknowledged, and names what was damaged."""
+
+import os
+import shutil
+import signal
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from runner_fakes import FakeGrid, row, trial
+
+from whyconv.errors import UserError
+from whyconv.runner import environment
+from whyconv.runner.database import FILE
+from whyconv.runner.seal import COLUMNS
+from whyconv.runner.store import Store
+
+HERE = Path(__file__).parent
+ROWS = {of.key: row(of) for of in (trial(seed=seed) for seed in range(40))}
+FAILED = row(trial("raise"), status="failed", result={}, trace={}, error="ValueError: fünf")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A store with forty good rows and a failed one."""
+    with Store.open(tmp_path / "out") as store:
+        for each in ROWS.values():
+            store.put(each, 0.5)
+        store.put(FAILED, 0.1, "Traceback ...")
+        store.record_environment(environment.describe())
+        store.record_run(FakeGrid(), "quick", ["/a/b.py"], "whyconv run fake-grid")
+    return tmp_path / "out"
+
+
+def contents(folder):
+    """All files but the index SQLite shares between processes, in which readers leave marks."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {path: path.read_bytes() for path in files if not path.name.endswith("-shm")}
+
+
+def change(folder, statement, *values):
+    connection = sqlite3.connect(folder / FILE)
+    connection.execute(statement, values)
+    connection.commit()
+    connection.close()
+
+
+def test_what_was_put_is_read_back(folder):
+    with Store.read(folder) as store:
+        assert store.rows() == {**ROWS, FAILED.key: FAILED}
+        assert store.rows([FAILED.key, "nobody"]) == {FAILED.key: FAILED}
+        assert store.traceback(FAILED.key) == "Traceback ..."
+        assert store.traceback("nobody") == ""
+        assert len(store.durations()) == 41
+        assert store.environments() == {environment.identity(environment.describe()): environment.describe()}
+        assert store.verify() == []
+        (run,) = store.runs()
+        assert (run.study, run.preset, run.loads) == ("fake-grid", "quick", ("/a/b.py",))
+        assert FakeGrid(**{k: v for k, v in run.settings.items() if k != "name"}) == FakeGrid()
+
+
+def test_a_closed_store_is_one_plain_file(folder):
+    assert {path.name for path in folder.iterdir()} == {FILE, "lock"}
+
+
+def test_a_second_attempt_replaces_the_row_and_adds_a_duration(folder):
+    better = row(trial("raise"))
+    with Store.open(folder) as store:
+        store.put(better, 2.0)
+        assert store.rows()[better.key] == better
+        assert store.traceback(better.key) == ""
+        assert [(d.attempt, d.seconds) for d in store.durations() if d.key == better.key] == [
+            (1, 0.1),
+            (2, 2.0),
+        ]
+
+
+def test_commits_wait_for_the_disk(folder):
+    with Store.open(folder) as store:
+        assert store._connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
+        assert store._connection.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+
+
+@pytest.mark.parametrize("column", [*COLUMNS, "digest"])
+def test_a_change_of_any_column_is_noticed(folder, column):
+    key = next(iter(ROWS))
+    change(folder, f"UPDATE rows SET {column} = replace({column} || ' ', '0', '1') WHERE key = ?", key)
+    with Store.read(folder) as store:
+        (problem,) = store.verify()
+        assert problem.startswith(f"row {key}" if column != "key" else "row ")
+        intact, damaged = store.load()
+        assert len(intact) == 40
+        assert len(damaged) == 1
+        with pytest.raises(UserError, match="damaged"):
+            store.rows()
+        assert len(store.rows(intact)) == 40
+
+
+def test_a_row_under_the_key_of_another_is_noticed(folder):
+    """Even with a digest that fits: the key is that of the specification."""
+    from whyconv.spec import digest
+
+    columns = ", ".join(COLUMNS)
+    connection = sqlite3.connect(folder / FILE)
+    _, *others = connection.execute(f"SELECT {columns} FROM rows WHERE key = ?", (FAILED.key,)).fetchone()
+    connection.close()
+    change(
+        folder,
+        "UPDATE rows SET key = ?, digest = ? WHERE key = ?",
+        "f" * 32,
+        digest(["f" * 32, *others]),
+        FAILED.key,
+    )
+    with Store.read(folder) as store:
+        assert store.verify() == [f"row {'f' * 32}: its key is not that of its specification."]
+
+
+def test_a_flipped_bit_in_the_file_is_named(folder):
+    """In the text of each row in turn, as a failing disk would do it."""
+    content = (folder / FILE).read_bytes()
+    for key, each in list(ROWS.items())[:10]:
+        place = content.index(str(each.result["value"]).encode(), content.index(key.encode()))
+        for bit in (1, 128):  # the second makes the text invalid UTF-8
+            damaged = bytearray(content)
+            damaged[place + 4] ^= bit
+            (folder / FILE).write_bytes(damaged)
+            with Store.read(folder) as store:
+                assert [problem.split(":")[0] for problem in store.verify()] == [f"row {key}"]
+
+
+def test_flipped_bits_anywhere_never_give_a_wrong_row(folder):
+    """Whatever byte is damaged, a store is refused, or gives rows that are the ones written."""
+    content = (folder / FILE).read_bytes()
+    good = {**ROWS, FAILED.key: FAILED}
+    for place in range(0, len(content), 97):
+        damaged = bytearray(content)
+        damaged[place] ^= 0x11
+        (folder / FILE).write_bytes(damaged)
+        try:
+            with Store.read(folder) as store:
+                intact, lost = store.load()
+                if len(intact) < len(good) or lost:
+                    assert store.verify()
+        except UserError:
+            continue
+        assert all(good[key] == each for key, each in intact.items())
+
+
+def test_a_changed_environment_or_run_is_noticed(folder):
+    change(folder, "UPDATE environments SET json = replace(json, 'numpy', 'munpy')")
+    change(folder, "UPDATE runs SET settings = '{}'")
+    with Store.read(folder) as store:
+        first, second = store.verify()
+        assert first.startswith("environment ")
+        assert second.startswith("run ")
+
+
+def test_an_index_out_of_step_is_noticed(folder):
+    connection = sqlite3.connect(folder / FILE)
+    connection.execute("PRAGMA writable_schema = ON")
+    connection.execute("DELETE FROM sqlite_master WHERE type = 'index' AND tbl_name = 'rows'")
+    connection.commit()
+    connection.close()
+    with Store.read(folder) as store:
+        assert store.verify()
+
+
+# -- refusals: one sentence, and nothing is touched --------------------------------------------------
+
+
+def refusal(act, folder, root):
+    before = contents(root)
+    with pytest.raises(UserError) as caught:
+        act(folder)
+    assert contents(root) == before
+    text = str(caught.value)
+    assert text.endswith(".")
+    assert "\n" not in text
+    return text
+
+
+@pytest.mark.parametrize("act", [Store.open, Store.read])
+def test_a_newer_store_is_refused(folder, act):
+    change(folder, "UPDATE meta SET value = '2' WHERE name = 'schema'")
+    (folder / "lock").unlink()
+    assert "newer whyconv (store version 2, this one reads 1)" in refusal(act, folder, folder)
+
+
+@pytest.mark.parametrize("act", [Store.open, Store.read])
+@pytest.mark.parametrize("text", [b"", b"hello", b"SQLite format 3\0 and then nonsense" * 100])
+def test_what_is_not_a_store_is_refused(tmp_path, act, text):
+    (tmp_path / FILE).write_bytes(text)
+    assert "damaged or was not written by whyconv" in refusal(act, tmp_path, tmp_path)
+
+
+def test_a_truncated_store_is_refused_or_named(folder):
+    content = (folder / FILE).read_bytes()
+    for part in (0.1, 0.5, 0.9):
+        (folder / FILE).write_bytes(content[: int(len(content) * part)])
+        assert "damaged" in refusal(lambda f: Store.read(f).load(), folder, folder)
+
+
+def test_a_database_of_another_program_is_refused(tmp_path):
+    connection = sqlite3.connect(tmp_path / FILE)
+    connection.execute("CREATE TABLE songs (title)")
+    connection.close()
+    assert "not written by whyconv" in refusal(Store.open, tmp_path, tmp_path)
+
+
+def test_a_file_in_place_of_the_folder_is_refused(tmp_path):
+    (tmp_path / "file").write_text("mine")
+    assert "is a file" in refusal(Store.open, tmp_path / "file", tmp_path)
+    assert f"{tmp_path / 'file'} is a file" in refusal(Store.open, tmp_path / "file" / "deeper", tmp_path)
+
+
+def test_reading_where_there_is_nothing_is_refused(tmp_path):
+    assert "there is no store" in refusal(Store.read, tmp_path / "nowhere", tmp_path)
+    assert not (tmp_path / "nowhere").exists()
+
+
+def test_a_second_writer_is_refused_and_readers_are_not(folder):
+    with Store.open(folder) as store:
+        fresh = row(trial(m=77))
+        store.put(fresh, 0.1)
+        before = contents(folder)
+        with pytest.raises(UserError, match=rf"another run \(process {os.getpid()}\)"):
+            Store.open(folder)
+        assert contents(folder) == before
+        with Store.read(folder) as reader:
+            assert fresh.key in reader.rows()
+            later = row(trial(m=78))
+            store.put(later, 0.1)
+            assert later.key in reader.rows()
+            with pytest.raises(sqlite3.OperationalError):
+                reader._connection.execute("DELETE FROM rows")
+    Store.open(folder).close()
+
+
+def test_a_reader_does_not_keep_a_writer_from_ending(folder):
+    with Store.read(folder) as reader:
+        with Store.open(folder) as store:
+            store.put(row(trial(m=77)), 0.1)
+            reader.rows()
+        assert len(reader.rows()) == 42
+    with Store.read(folder) as reader:
+        assert len(reader.rows()) == 42
+
+
+# -- folders where nobody may write ------------------------------------------------------------------
+
+
+def as_nobody(act):
+    """The exit code of ``act`` in a forked process that may not write where root may."""
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            if os.getuid() == 0:
+                os.setuid(65534)
+            code = act() or 0
+        except BaseException as error:
+            os.write(2, f"{error!r}\n".encode())
+        finally:
+            os._exit(code)
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+@pytest.fixture
+def public(tmp_path):
+    """A folder that other users can reach."""
+    for place in (tmp_path, *tmp_path.parents[:3]):
+        place.chmod(0o755)
+    yield tmp_path
+    for place in tmp_path.rglob("*"):
+        place.chmod(0o755 if place.is_dir() else 0o644)
+
+
+def leftovers(folder, target):
+    """A copy of a store as a killed writer leaves it, with rows that were not merged yet."""
+    with Store.open(folder) as store:
+        store.put(row(trial(m=77)), 0.1)
+        shutil.copytree(folder, target)
+    assert (target / f"{FILE}-wal").stat().st_size > 0
+
+
+def forbid_writing(folder):
+    for path in (*folder.iterdir(), folder):
+        path.chmod(0o555 if path.is_dir() else 0o444)
+
+
+def test_a_read_only_folder_can_be_read(public, folder):
+    leftovers(folder, public / "killed")
+
+    def count(place):
+        with Store.read(place) as store:
+            return 99 if store.verify() else len(store.rows())
+
+    for place in (folder, public / "killed"):
+        forbid_writing(place)
+        before = contents(place)
+        assert as_nobody(lambda place=place: count(place)) == 42
+        assert contents(place) == before
+
+
+def test_a_read_only_folder_with_rows_that_cannot_be_merged_is_refused(public, folder):
+    leftovers(folder, public / "copy")
+    (public / "copy" / f"{FILE}-shm").unlink()
+    forbid_writing(public / "copy")
+
+    def act():
+        try:
+            Store.read(public / "copy")
+        except UserError as error:
+            return 0 if "copy the folder to where you can write" in str(error) else 2
+
+    assert as_nobody(act) == 0
+
+
+def test_a_read_only_folder_cannot_be_written(public, folder):
+    forbid_writing(folder)
+
+    def act(place):
+        try:
+            Store.open(place)
+        except UserError as error:
+            return 0 if "cannot be written; choose a folder of your own" in str(error) else 2
+        return 3
+
+    before = contents(folder)
+    assert as_nobody(lambda: act(folder)) == 0
+    assert as_nobody(lambda: act(folder / "new" / "deeper")) == 0
+    assert contents(folder) == before
+
+
+# -- full disks and killed writers -------------------------------------------------------------------
+
+
+def test_a_full_database_is_told_and_loses_nothing(folder):
+    with Store.open(folder) as store:
+        pages = store._connection.execute("PRAGMA page_count").fetchone()[0]
+        store._connection.execute(f"PRAGMA max_page_count = {pages + 2}")
+        kept = []
+        with pytest.raises(UserError, match="is full; every row acknowledged so far is kept"):
+            for m in range(100, 300):
+                store.put(row(trial(m=m)), 0.1)
+                kept.append(trial(m=m).key)
+        assert kept
+        assert set(store.rows()) == {*ROWS, FAILED.key, *kept}
+    with Store.read(folder) as store:
+        assert set(store.rows()) == {*ROWS, FAILED.key, *kept}
+        assert store.verify() == []
+
+
+WRITER = """
+import resource, sys
+from runner_fakes import row, trial
+from whyconv.errors import UserError
+from whyconv.runner.store import Store
+if sys.argv[2] != "0":
+    resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[2]),) * 2)
+try:
+    with Store.open(sys.argv[1]) as store:
+        m = 1 + len(store.rows())
+        while True:
+            store.put(row(trial(m=m)), 0.1)
+            print(trial(m=m).key, flush=True)
+            m += 1
+except UserError as error:
+    print(error)
+"""
+
+
+def start_writer(folder, limit=0):
+    command = [sys.executable, "-c", WRITER, str(folder), str(limit)]
+    return subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=HERE)
+
+
+def test_a_limit_of_the_file_system_is_told_and_loses_nothing(tmp_path):
+    with start_writer(tmp_path, 200_000) as writer:
+        *keys, last = writer.stdout.read().splitlines()
+    assert writer.returncode == 0
+    assert "every row acknowledged so far is kept" in last
+    with Store.read(tmp_path) as store:
+        assert len(keys) > 10
+        assert set(keys) <= set(store.rows())
+        assert store.verify() == []
+
+
+def test_a_killed_writer_loses_nothing_it_acknowledged(tmp_path):
+    acknowledged = set()
+    for kill in range(12):
+        with start_writer(tmp_path) as writer:
+            for _ in range(1 + 7 * kill):
+                acknowledged.add(writer.stdout.readline().strip())
+            writer.send_signal(signal.SIGKILL)
+            acknowledged.update(line.strip() for line in writer.stdout if line.endswith("\n"))
+        with Store.read(tmp_path) as store:
+            assert acknowledged <= set(store.rows())
+            assert store.verify() == []
+
+
+# -- old stores --------------------------------------------------------------------------------------
+
+
+def test_a_store_of_the_first_version_opens(tmp_path):
+    """Written by :func:`write_asset` once, and never again: old stores keep opening."""
+    asset = HERE.parent / "assets" / "store-v1"
+    with Store.read(asset) as store:
+        rows = store.rows()
+        assert store.verify() == []
+        assert sorted(each.status for each in rows.values()) == ["failed", "ok", "ok", "ok", "ok"]
+        assert len(store.durations()) == 5
+        assert len(store.environments()) == 1
+        assert [run.study for run in store.runs()] == ["fake-grid"]
+    assert {path.name for path in asset.iterdir()} == {FILE}
+    shutil.copytree(asset, tmp_path / "copy")
+    with Store.open(tmp_path / "copy") as store:
+        store.put(row(trial(m=5)), 0.1)
+        assert {**rows, trial(m=5).key: row(trial(m=5))} == store.rows()
+
+
+def write_asset(folder):
+    """How the asset was made: ``python -c "from test_runner_store import *; write_asset(...)"``."""
+    with Store.open(folder) as store:
+        name = store.record_environment({"python": "3.11.7", "packages": {"jax": "0.10.2"}})
+        for seed in range(4):
+            store.put(row(trial(seed=seed), environment=name), 0.25)
+        failed = row(
+            trial("raise"), status="failed", result={}, trace={}, error="ValueError: no", environment=name
+        )
+        store.put(failed, 0.125, "Traceback (most recent call last): ...")
+        store.record_run(FakeGrid(does=("work", "raise")), "quick", [], "whyconv run fake-grid")
+    (Path(folder) / "lock").unlink()
