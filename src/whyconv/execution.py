@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import cache
 from typing import Any, Protocol
 
 from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Fit, Job
+from whyconv.spec import once
 from whyconv.streams import streams
 from whyconv.tasks import Sample, Task
 from whyconv.trial import Trial
@@ -92,7 +92,7 @@ def draw(task: Task, world: jax.Array, draws: jax.Array, count: int) -> Sample:
     return Sample(*(part[:count] for part in parts))
 
 
-@cache
+@once
 def sampler(task: Task) -> Callable[..., Sample]:
     """The compiled sampler of one block, shared by all networks, seeds and sample sizes."""
     return jax.jit(lambda world, draws, first: task.examples(world, draws, first + jnp.arange(BLOCK)))

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from functools import cache
+from typing import Any, ClassVar, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticUndefined
@@ -19,11 +20,13 @@ from pydantic_core import PydanticUndefined
 from whyconv import registry
 from whyconv.errors import UserError
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 
-class Spec(BaseModel, frozen=True):
+
+class Spec(BaseModel):
     """A frozen, closed set of named values; unknown names and values out of range are refused."""
 
-    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, validate_default=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True)
 
     def canonical(self) -> dict[str, Any]:
         """The JSON-ready form without the fields that equal their defaults."""
@@ -76,6 +79,11 @@ class Piece(Spec):
     def summary(cls) -> str:
         """The first line of the docstring."""
         return (cls.__doc__ or "").strip().splitlines()[0]
+
+
+def once(function: Function) -> Function:
+    """``functools.cache`` for functions of specs; unlike it, keeps the signature for type checkers."""
+    return cast(Function, cache(function))
 
 
 def digest(value: object) -> str:

@@ -81,6 +81,8 @@ def test_the_numbers_that_decide():
     assert numbers["brutzkus.bad-erm"]["training error"] == 0
     assert numbers["brutzkus.bad-erm"]["exact test error"] > 0.7
     assert numbers["brutzkus.bad-erm"]["test error after LW_CNN's first layer"] == 0
+    assert numbers["brutzkus.separator"]["least margin of v* on D"] == pytest.approx(10.57, abs=0.01)
+    assert 0.002 < numbers["brutzkus.separator"]["largest |v*|^2 max|z|^2 / (51,200 d)"] < 0.005
     assert numbers["brutzkus.lemma5.2"]["failure as printed, d = 6, l = 3"] > 0.9999
     assert numbers["brutzkus.lemmaC.2"]["largest |N| / (1/2), vectors"] < 0.5
     assert numbers["brutzkus.prop6.1"]["least |w|^2 by QP, n = 6"] == pytest.approx(12, abs=1e-7)

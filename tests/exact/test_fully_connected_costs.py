@@ -28,6 +28,24 @@ def test_the_update_bound_by_hand():
     assert lifted == pytest.approx(4 * 3.5 / 0.25 + 2 * 2 * 0.25 / 2)
 
 
+def test_the_leaky_gradient_is_the_slope_of_the_output():
+    rng = np.random.default_rng(1)
+    weights, readout, point = rng.standard_normal((5, 4)), rng.standard_normal(5), rng.standard_normal(4)
+    by_hand = sum(a * max(0.3 * (w @ point), w @ point) for w, a in zip(weights, readout, strict=True))
+    assert fully_connected.leaky_values(weights, readout, point[None], 0.3)[0] == pytest.approx(by_hand)
+    gradient = np.zeros_like(weights)
+    for spot in np.ndindex(weights.shape):
+        nudge = np.zeros_like(weights)
+        nudge[spot] = 1e-6
+        high, low = (
+            fully_connected.leaky_values(weights + side * nudge, readout, point[None], 0.3)[0]
+            for side in (1, -1)
+        )
+        gradient[spot] = (high - low) / 2e-6
+    exact = fully_connected.leaky_gradient(weights, readout, point, 0.3)
+    np.testing.assert_allclose(exact, gradient, atol=1e-8)
+
+
 @pytest.mark.parametrize("positions", [2, 5, 9])
 @pytest.mark.parametrize("step", [1.0, 100.0])
 def test_updates_stay_within_the_bound(positions, step):

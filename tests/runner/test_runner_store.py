@@ -248,6 +248,23 @@ def test_a_reader_does_not_keep_a_writer_from_ending(folder):
         assert len(reader.rows()) == 42
 
 
+def test_a_reader_undoes_what_a_killed_process_left_half_written(folder, tmp_path):
+    """In the moments when the file is not in write-ahead mode, undoing takes more than reading."""
+    copy = tmp_path / "copy"
+    connection = sqlite3.connect(folder / FILE, isolation_level=None)
+    connection.execute("PRAGMA cache_size = 1")  # so that changes reach the file before they are committed
+    connection.execute("BEGIN")
+    connection.execute("UPDATE rows SET error = 'half a change'")
+    connection.execute("UPDATE rows SET result = '{}'")
+    shutil.copytree(folder, copy)
+    connection.close()
+    assert (copy / f"{FILE}-journal").stat().st_size > 0
+    with Store.read(copy) as reader:
+        assert reader.rows() == {**ROWS, FAILED.key: FAILED}
+        with pytest.raises(sqlite3.OperationalError):
+            reader._connection.execute("DELETE FROM rows")
+
+
 # -- folders where nobody may write ------------------------------------------------------------------
 
 

@@ -7,8 +7,11 @@ from fractions import Fraction
 from math import sqrt
 
 import numpy as np
+from numpy.typing import NDArray
 
 from whyconv.exact import max_pooling
+
+Floats = NDArray[np.float64]
 
 
 def linear_certificate(positions: int, places: Sequence[int]) -> tuple[Fraction, Fraction]:
@@ -53,6 +56,18 @@ def update_bound(norm2: float, radius2: float, slope: float, step: float, start:
     return 2 * sqrt(norm2) * start / (step * slope) + norm2 * (radius2 + 2 / step) / slope**2
 
 
+def leaky_values(weights: Floats, readout: Floats, inputs: Floats, slope: float) -> Floats:
+    """Eq. 8 on each row of ``inputs``: N(x) = sum_i a_i psi(w_i . x), psi(z) = max(slope z, z)."""
+    scores = inputs @ weights.T
+    return np.maximum(slope * scores, scores) @ readout
+
+
+def leaky_gradient(weights: Floats, readout: Floats, point: Floats, slope: float) -> Floats:
+    """dN/dW at one input; psi'(0) = slope."""
+    gate = np.where(weights @ point > 0, 1.0, slope)
+    return np.outer(readout * gate, point)
+
+
 def count_updates(
     rng: np.random.Generator,
     positions: int,
@@ -79,14 +94,12 @@ def count_updates(
         inputs = np.eye(patterns)[indices].reshape(len(labels), -1)
         first = 0
         while first < len(labels):
-            scores = inputs[first:] @ weights.T
-            values = np.where(scores > 0, scores, slope * scores) @ readout
+            values = leaky_values(weights, readout, inputs[first:], slope)
             short = np.nonzero(labels[first:] * values < 1)[0]
             if len(short) == 0:
                 silent += len(labels) - first
                 break
             index = first + int(short[0])
-            gate = np.where(scores[short[0]] > 0, 1.0, slope)
-            weights += step * labels[index] * (readout * gate)[:, None] * inputs[index]
+            weights += step * labels[index] * leaky_gradient(weights, readout, inputs[index], slope)
             updates, silent, first = updates + 1, 0, index + 1
     return updates

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import cache
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field, field_validator
@@ -12,6 +11,7 @@ from pydantic import Field, field_validator
 from whyconv.lazy import jax, jnp, np, optax
 from whyconv.learners import Cost, Fit, Job, Learner
 from whyconv.networks import Network
+from whyconv.spec import once
 
 CHUNK = 128
 """Rows of one partial gradient when the whole sample is the batch, and of one evaluation."""
@@ -154,7 +154,7 @@ def pointwise(loss: str) -> Callable[[jax.Array, jax.Array], jax.Array]:
     return lambda f, y: (y - f) ** 2
 
 
-@cache
+@once
 def programs(network: Network, learner: Gradient) -> Programs:
     """The compiled programs of one network and learner.
 

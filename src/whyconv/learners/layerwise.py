@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from functools import cache
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field
@@ -13,6 +12,7 @@ from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Cost, Fit, Job, Learner
 from whyconv.networks import Network
 from whyconv.networks.pooling import ConvPool
+from whyconv.spec import once
 
 TRACE = 24
 
@@ -141,7 +141,7 @@ def _conv_pool(network: Network | None) -> ConvPool:
     return network
 
 
-@cache
+@once
 def programs(network: ConvPool, learner: Layerwise) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Compiled: all T_1 steps of the first layer; some steps of the second on fixed features."""
     eta_1, eta_2 = learner.rates(network.channels)

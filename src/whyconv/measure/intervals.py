@@ -77,7 +77,7 @@ def paired_difference(a: pd.Series, b: pd.Series, level: float = 0.95) -> Interv
     for name, series in (("first", a), ("second", b)):
         if not series.index.is_unique:
             twice = series.index[series.index.duplicated()][0]
-            raise ValueError(f"the {name} series has the seed {twice!r} twice; a pair needs it once")
+            raise ValueError(f"the {name} series has the seed {twice} twice; a pair needs it once")
     common = a.index.intersection(b.index)
     if len(common) == 0:
         raise ValueError("the two series have no seed in common; paired differences need the same seeds")

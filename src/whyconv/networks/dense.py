@@ -18,7 +18,8 @@ class MLP(Network, name="mlp"):
 
     The ``width`` is given, or else matched to a budget of ``parameters`` (that of the paper's ConvPool):
     round(parameters / (inputs + 1)), at least 1. No biases, as in the paper's Eq. 8. He
-    initialisation, w ~ N(0, 2/inputs), a ~ N(0, 1/width). Cost: 2 * width * (inputs + 1) FLOPs an example forward.
+    initialisation, w ~ N(0, 2/inputs), a ~ N(0, 1/width).
+    Cost: 2 * width * (inputs + 1) FLOPs an example forward.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Eq. 8 and section 7"

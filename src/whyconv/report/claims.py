@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 from html import escape
 from typing import Any
 
-from whyconv.report.wording import MEANINGS, SOURCES, badge, count, duration, numbers, prose
+from whyconv.report.notation import prose
+from whyconv.report.wording import MEANINGS, SOURCES, badge, count, duration, numbers
 
 Entry = Mapping[str, Any]
 """A claim as :class:`whyconv.report.html.Page` takes it."""
@@ -59,7 +60,7 @@ def _line(claim: Entry) -> str:
     seconds = duration(claim.get("seconds"))
     took = f'<p class="quiet">in {seconds}</p>' if seconds else ""
     return (
-        f'<tr data-verdict="{escape(verdict)}">'
+        f'<tr data-verdict="{escape(verdict)}" data-raw="{escape(str(claim.get("statement", "")))}">'
         f'<td class="statement"><p>{prose(claim.get("statement", ""))}</p>{_origin(claim)}</td>'
         f'<td data-label="Verdict">{badge(verdict)}{differs}</td>'
         f'<td data-label="What decides">{numbers(claim.get("numbers") or {}, at_most=4)}{took}</td>'

@@ -19,7 +19,7 @@ from whyconv.report import theme
 from whyconv.report.claims import claims_table, stuck, tally
 from whyconv.report.embedding import bundle
 from whyconv.report.sections import study_section
-from whyconv.report.wording import command, count, number
+from whyconv.report.wording import command, count
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,7 +125,7 @@ def _lead(page: Page) -> str:
 
 def _closing(page: Page) -> str:
     lines = [
-        f"<div><dt>{escape(str(name))}</dt><dd>{number(value)}</dd></div>"
+        f"<div><dt>{escape(str(name))}</dt><dd>{escape(str(value))}</dd></div>"
         for name, value in page.environment.items()
     ]
     again = f'<p class="quiet">This page again:</p>{command(page.command)}' if page.command else ""

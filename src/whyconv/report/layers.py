@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,15 +44,18 @@ class Frame:
         import altair as alt
 
         columns = [self.arm, self.x, self.y, self.seed, *([self.facet] if self.facet else [])]
-        each = alt.Chart(runs[columns]).encode(x=self._x(), y=self._y(field(self.y)), color=self._colour())
-        mean = alt.Chart(_drawable(means, self.domain)).encode(
+        each = alt.Chart(inline(runs[columns])).encode(
+            x=self._x(), y=self._y(field(self.y)), color=self._colour()
+        )
+        mean = alt.Chart(inline(_drawable(means, self.domain))).encode(
             x=self._x(), y=self._y("mean"), color=self._colour()
         )
         single = [self._tip(self.arm, "arm", "nominal"), self._tip(self.x, self.x_title)]
         single += [self._tip(self.y, self.y_title), self._tip(self.seed, "seed", "ordinal")]
         return alt.layer(
             each.mark_line(strokeWidth=1, aria=False).encode(
-                detail=field(self.seed), strokeOpacity=self._fade(alt.StrokeOpacityValue, 0.22, 0.03)
+                detail=alt.Detail(field=field(self.seed), type="nominal"),
+                strokeOpacity=self._fade(alt.StrokeOpacityValue, 0.22, 0.03),
             ),
             self._interval(mean),
             mean.mark_line(strokeWidth=2.25).encode(
@@ -105,14 +109,15 @@ class Frame:
         )
         picked = alt.selection_point(fields=[field(self.arm)], bind="legend", name=f"picked{self.number}")
         shown = alt.param(name="shown", value=[])
-        base = alt.Chart(wide)
+        base = alt.Chart(inline(wide))
         rule = base.mark_rule(strokeWidth=1, aria=False).encode(
             x=self._x(), strokeOpacity=alt.condition(near, alt.value(0.6), alt.value(0))
         )
         strip = base.mark_rect(fill="transparent", opacity=1, aria=False).encode(
             x=self._x("start"), x2="end", tooltip=[self._tip(self.x, self.x_title), *tips]
         )
-        return alt.layer(rule, strip.add_params(near, picked, shown))
+        named = strip.properties(name=f"strip{self.number}")
+        return alt.layer(rule, named.add_params(near, picked, shown))
 
     def _tip(self, column: str, title: str, kind: Any = "quantitative") -> alt.Tooltip:
         import altair as alt
@@ -203,6 +208,13 @@ def strips(ticks: Sequence[float], log: bool) -> list[float]:
     halves = [(left + right) / 2 for left, right in pairwise(places)]
     bounds = [places[0] - beyond, *halves, places[-1] + beyond]
     return [2**bound if log else bound for bound in bounds]
+
+
+def inline(frame: Any) -> alt.InlineData:
+    """The rows of ``frame`` as part of the chart, however many; of a DataFrame Altair takes 5,000."""
+    import altair as alt
+
+    return alt.InlineData(values=json.loads(frame.to_json(orient="records", double_precision=15)))
 
 
 def field(name: str) -> str:

@@ -78,7 +78,7 @@
       const wanted = all("[aria-pressed=true]", filter).map((button) => button.dataset.verdict);
       const sought = words.value.toLowerCase().split(/\s+/).filter(Boolean);
       for (const row of rows) {
-        const text = row.textContent.toLowerCase();
+        const text = `${row.textContent} ${row.dataset.raw}`.toLowerCase();
         row.hidden =
           (wanted.length > 0 && !wanted.includes(row.dataset.verdict)) || !sought.every((word) => text.includes(word));
       }

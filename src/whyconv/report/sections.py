@@ -8,7 +8,8 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from whyconv.report.figures import figure, picture
-from whyconv.report.wording import badge, command, count, number, numbers, prose, seeds, table
+from whyconv.report.notation import prose
+from whyconv.report.wording import badge, command, count, numbers, seeds, table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -103,5 +104,4 @@ def _settings(settings: Mapping[str, Any]) -> str:
 
 
 def _setting(value: Any) -> str:
-    plain = isinstance(value, int | float | str)
-    return number(value) if plain else f"<code>{escape(json.dumps(value, default=str))}</code>"
+    return f"<code>{escape(value if isinstance(value, str) else json.dumps(value, default=str))}</code>"

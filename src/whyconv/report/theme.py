@@ -32,7 +32,7 @@ DARK = {
     **{AMBER: "#E8B04A", INDIGO: "#9C9DEB", OLIVE: "#B5C65A", BROWN: "#C9A688"},
     **dict(zip(LIGHTER.values(), ("#9CD0F5", "#F9BE93", "#8FE3C8", "#EBC4E0"), strict=True)),
     **dict(
-        zip(RAMP, ("#35616E", "#3F7F8A", "#4C9DA3", "#63BAB7", "#86D4C7", "#B1EAD8", "#DFFBEC"), strict=True)
+        zip(RAMP, ("#4E8794", "#5B9FA6", "#6CB5B5", "#85CABF", "#A3DCCB", "#C4EDDA", "#E8FBF0"), strict=True)
     ),
 }
 """What each colour becomes on a dark page."""

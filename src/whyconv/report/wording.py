@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import Any, get_args
 
+from whyconv.report.notation import prose
 from whyconv.verdict import Verdict
 
 MEANINGS: Mapping[str, str] = {
@@ -22,7 +22,7 @@ MEANINGS: Mapping[str, str] = {
 
 SOURCES: Mapping[str, str] = {
     "paper": "",
-    "derived": "derived, not stated, there",
+    "derived": "our derivation",
     "reconstructed": "reconstructed from second-hand text",
 }
 """Whose wording a claim is, said where it is not the paper's own."""
@@ -49,11 +49,6 @@ def number(value: Any) -> str:
     mantissa, exponent = f"{value:.3e}".split("e")
     power = str(int(exponent)).replace("-", "−")
     return f"{mantissa.rstrip('0').rstrip('.').replace('-', '−')} × 10<sup>{power}</sup>"
-
-
-def prose(text: Any) -> str:
-    """Escaped text, in which ``backticks`` mark code."""
-    return re.sub(r"`+([^`]+)`+", r"<code>\1</code>", escape(str(text)))
 
 
 def badge(verdict: Any) -> str:

@@ -53,8 +53,8 @@ class SampleComplexity(Study, name="brutzkus.sample-complexity"):
         "The MLP, which has no pooling: its exponent in the number of positions must not pass."
     )
     rule: ClassVar[str] = (
-        "No noise, as many patterns as dimensions. Adam, rate 1e-3, batches of 32, He initialisation, stopped at "
-        "training loss <= 1e-3 or after 2000 epochs."
+        "No noise, as many patterns as dimensions. Adam, rate 1e-3, batches of 32, He initialisation, "
+        "stopped at training loss <= 1e-3 or after 2000 epochs."
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {

@@ -1,0 +1,42 @@
+"""One setting for all tests: JAX on one core, strict about types, as in the workers."""
+
+import os
+
+for name in ("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
+    os.environ[name] = "1"
+os.environ["JAX_PLATFORMS"] = "cpu"
+
+import jax
+import pytest
+
+import whyconv  # noqa: F401
+from whyconv.streams import stream
+
+jax.config.update("jax_numpy_dtype_promotion", "standard")
+
+
+class NoCheckpoint:
+    """A trial's checkpoint that keeps nothing."""
+
+    def load(self):
+        return None
+
+    def save(self, arrays):
+        pass
+
+
+@pytest.fixture
+def key():
+    return stream("test", 0)
+
+
+@pytest.fixture
+def execute():
+    """Run a trial in this process."""
+    from whyconv.execution import execute
+    from whyconv.trial import Trial
+
+    def run(checkpoint=None, **spec):
+        return execute(Trial(**spec), lambda fraction: None, checkpoint or NoCheckpoint())[0]
+
+    return run

@@ -1,0 +1,175 @@
+"""The gradient learner against a plain loop, its stopping rule, its cuts and its checkpoints."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+import pytest
+
+from conftest import NoCheckpoint
+from whyconv.execution import capacity, draw, train_in_segments
+from whyconv.learners import Job
+from whyconv.learners.gradient import Gradient
+from whyconv.networks.dense import MLP
+from whyconv.networks.pooling import ConvPool
+from whyconv.streams import stream, streams
+from whyconv.tasks.detection import Detection
+from whyconv.trial import Trial
+
+TASK = Detection(positions=4, pattern_dim=6, patterns=6)
+NETWORK = ConvPool(channels=12)
+
+
+def trial(learner, m=40, network=NETWORK, **fields):
+    return Trial(task=TASK, network=network, learner=learner, m=m, seed=3, **fields)
+
+
+def job_of(trial):
+    keys = streams(trial)
+    sample = draw(trial.task, keys["world"], keys["train"], capacity(trial.m))
+    return Job(trial.network, sample, trial.m, keys["init"], keys["batches"])
+
+
+def plain_loop(job, learner, epochs):
+    """The same training as one would write it in a Python loop, on unpadded arrays."""
+    x, y = job.sample.x[: job.m], job.sample.y[: job.m]
+    params = job.network.init(job.init, job.shape)
+    optimiser = getattr(optax, learner.optimiser)(learner.rate)
+    inner = optimiser.init(params)
+    losses = {
+        "logistic": lambda f, y: jnp.log1p(jnp.exp(-y * f)),
+        "hinge": lambda f, y: jnp.maximum(0, 1 - y * f),
+    }
+
+    def loss(params, x, y):
+        return losses[learner.loss](job.network.apply(params, job.network.prepare(x)), y).mean()
+
+    for epoch in range(epochs):
+        order = np.arange(job.m)
+        if learner.batch is not None:
+            lots = jax.random.uniform(jax.random.fold_in(job.batches, epoch), job.sample.y.shape, jnp.float32)
+            order = np.argsort(np.asarray(lots)[: job.m], kind="stable")
+        for part in np.split(order, range(learner.batch or job.m, job.m, learner.batch or job.m)):
+            grad = jax.grad(loss)(params, x[part], y[part])
+            updates, inner = optimiser.update(grad, inner, params)
+            params = optax.apply_updates(params, updates)
+    return params, float(loss(params, x, y))
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        Gradient(batch=16, epochs=3),
+        Gradient(batch=None, epochs=4, optimiser="sgd", rate=0.5),
+        Gradient(batch=7, epochs=2, loss="hinge"),
+    ],
+    ids=["adam in batches", "sgd on all", "hinge"],
+)
+def test_it_is_the_plain_loop(learner, execute):
+    spec = trial(learner, m=40)
+    job = job_of(spec)
+    fit = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())
+    params, loss = plain_loop(job, learner, learner.epochs)
+    for name in params:
+        np.testing.assert_allclose(fit.params[name], params[name], rtol=2e-4, atol=2e-6)
+    assert fit.facts["train_loss"] == pytest.approx(loss, rel=1e-4)
+    assert fit.facts["stopped"] == "cap"
+    assert fit.facts["steps"] == learner.epochs * -(-40 // min(learner.batch or 40, 40))
+
+
+def test_it_stops_at_the_first_epoch_whose_training_loss_is_small_enough():
+    learner = Gradient(batch=None, optimiser="sgd", rate=2.0, tolerance=0.05, epochs=3000)
+    spec = trial(learner, m=20)
+    job = job_of(spec)
+    facts = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint()).facts
+    assert facts["stopped"] == "loss" and facts["train_loss"] <= 0.05
+    earlier = plain_loop(job, learner, facts["epochs"] - 1)[1]
+    assert (
+        earlier <= 0.05 < plain_loop(job, learner, facts["epochs"] - 2)[1]
+    )  # the rule looks before it leaps
+
+
+class Memory(NoCheckpoint):
+    """Keeps every state, and fails the trial at a given segment, as a killed process would."""
+
+    def __init__(self, die_at=None, state=None):
+        self.state, self.die_at, self.count = state, die_at, 0
+
+    def load(self):
+        return self.state
+
+    def save(self, arrays):
+        self.count += 1
+        self.state = [np.array(array) for array in arrays]
+        if self.count == self.die_at:
+            raise KeyboardInterrupt
+
+
+def test_a_trial_cut_short_goes_on_from_its_checkpoint_to_the_same_bits():
+    spec = trial(Gradient(batch=16, epochs=60, tolerance=0.0))
+    job = job_of(spec)
+    whole = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())
+    memory = Memory(die_at=2)
+    with pytest.raises(KeyboardInterrupt):
+        train_in_segments(spec, job, lambda fraction: None, memory)
+    beats = []
+    rest = train_in_segments(spec, job, beats.append, Memory(state=memory.state))
+    assert 0 < beats[0] < 1
+    for a, b in zip(jax.tree.leaves(whole.params), jax.tree.leaves(rest.params), strict=True):
+        np.testing.assert_array_equal(a, b)
+    assert whole.facts == rest.facts and whole.trace == rest.trace
+
+
+def test_a_checkpoint_of_another_shape_is_not_trusted():
+    spec = trial(Gradient(batch=16, epochs=2))
+    job = job_of(spec)
+    whole = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())
+    other = train_in_segments(spec, job, lambda fraction: None, Memory(state=[np.zeros(3)]))
+    assert whole.facts == other.facts
+
+
+def test_padding_does_not_matter():
+    spec = trial(Gradient(batch=None, epochs=5), network=MLP(width=6))
+    job = job_of(spec)
+    short = Job(
+        job.network, type(job.sample)(job.sample.x[:40], job.sample.y[:40]), 40, job.init, job.batches
+    )
+    padded = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint()).params
+    exact = train_in_segments(spec, short, lambda fraction: None, NoCheckpoint()).params
+    np.testing.assert_allclose(padded["w"], exact["w"], rtol=1e-5, atol=1e-7)
+
+
+def test_a_run_that_blows_up_ends_and_says_so(execute):
+    result = execute(
+        task=TASK, network=NETWORK, learner=Gradient(optimiser="sgd", rate=1e6, loss="squared"), m=20, seed=0
+    )
+    assert not np.isfinite(result["train_loss"])
+    assert result["epochs"] < 2000
+
+
+def test_networks_of_one_seed_meet_the_same_examples_in_the_same_order():
+    first, second = trial("gradient"), trial("gradient", network=MLP(width=4))
+    one, two = streams(first), streams(second)
+    for name in ("world", "train", "test", "batches"):
+        assert (jax.random.key_data(one[name]) == jax.random.key_data(two[name])).all()
+    assert (jax.random.key_data(one["init"]) != jax.random.key_data(two["init"])).any()
+    other_m = streams(trial("gradient", m=7))
+    for name, value in one.items():
+        assert (jax.random.key_data(value) == jax.random.key_data(other_m[name])).all()
+
+
+def test_streams_differ_by_name_and_part():
+    keys = [stream("a", 1), stream("b", 1), stream("a", 2), stream("a", 1, 1)]
+    assert len({tuple(np.asarray(jax.random.key_data(key)).tolist()) for key in keys}) == 4
+
+
+@pytest.mark.parametrize("name", ["no_such_thing", "_private", "global_norm"])
+def test_unknown_optimisers_are_refused(name):
+    with pytest.raises(ValueError, match="no Optax optimiser"):
+        Gradient(optimiser=name).transformation()
+
+
+def test_options_reach_the_optimiser():
+    assert Gradient(options={"b1": 0.5}).transformation() is not None
+    with pytest.raises(ValueError, match="does not take"):
+        Gradient(options={"nonsense": 0.5}).transformation()

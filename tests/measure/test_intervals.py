@@ -1,0 +1,101 @@
+"""Intervals against SciPy, against tables, and against their own promise."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from whyconv.measure.intervals import Interval, mean_interval, paired_difference, summarise
+
+
+def test_agrees_with_scipy_at_every_level_and_size():
+    rng = np.random.default_rng(0)
+    for count in (2, 5, 29, 30, 200):
+        values = rng.normal(3, 2, count)
+        for level in (0.8, 0.95, 0.99):
+            got = mean_interval(values, level)
+            low, high = stats.t.interval(level, count - 1, loc=values.mean(), scale=stats.sem(values))
+            assert (got.mean, got.low, got.high) == pytest.approx((values.mean(), low, high), rel=1e-12)
+            assert got.count == count
+
+
+def test_known_value_from_the_t_table():
+    got = mean_interval([1, 2, 3, 4, 5])  # t(0.975, 4) = 2.776, s = sqrt(2.5)
+    assert got.high - got.mean == pytest.approx(2.776 * math.sqrt(2.5 / 5), rel=1e-3)
+
+
+def test_covers_what_it_promises_with_five_repetitions():
+    samples = np.random.default_rng(1).normal(7, 3, (2000, 5))
+    covered = np.mean([7 in mean_interval(sample) for sample in samples])
+    assert 0.93 <= covered <= 0.97
+
+
+def test_one_value_has_no_interval_and_decides_nothing():
+    got = mean_interval([0.2])
+    assert got == Interval(0.2, -math.inf, math.inf, 1)
+    assert not got.within(-1, 1)
+
+
+def test_equal_values_give_width_zero_without_rounding():
+    got = mean_interval([0.1] * 7)
+    assert (got.mean, got.low, got.high) == (0.1, 0.1, 0.1)
+
+
+@pytest.mark.parametrize("bad", [math.nan, math.inf])
+def test_a_value_that_is_not_finite_is_not_dropped(bad):
+    got = mean_interval([0.1, bad, 0.2])
+    assert math.isnan(got.mean)
+    assert (got.low, got.high, got.count) == (-math.inf, math.inf, 3)
+
+
+def test_nothing_has_no_mean():
+    with pytest.raises(ValueError, match="at least one value"):
+        mean_interval([])
+
+
+def test_paired_difference_ignores_unmatched_seeds_and_order():
+    a = pd.Series({0: 0.5, 1: 0.7, 2: 0.4, 9: 100.0})
+    b = pd.Series({2: 0.1, 0: 0.3, 1: 0.3, 8: -100.0})
+    got = paired_difference(a, b)
+    assert got == mean_interval([0.5 - 0.3, 0.7 - 0.3, 0.4 - 0.1])
+    assert got.count == 3
+
+
+def test_pairing_removes_what_both_arms_share():
+    rng = np.random.default_rng(2)
+    hardness = pd.Series(rng.normal(0, 10, 8))
+    got = paired_difference(hardness + 1 + rng.normal(0, 0.1, 8), hardness)
+    assert got.within(0.8, 1.2)
+
+
+def test_paired_difference_needs_common_and_unique_seeds():
+    with pytest.raises(ValueError, match="no seed in common"):
+        paired_difference(pd.Series({0: 1.0}), pd.Series({1: 1.0}))
+    with pytest.raises(ValueError, match="seed 0 twice"):
+        paired_difference(pd.Series([1.0, 2.0], index=[0, 0]), pd.Series({0: 1.0}))
+
+
+def test_summarise_agrees_with_mean_interval_and_keeps_order():
+    table = pd.DataFrame(
+        {"arm": ["b", "b", "a", "a", "a"], "m": [1, 1, 1, 1, 2], "error": [0.1, 0.3, 0.2, 0.5, 0.9]}
+    )
+    got = summarise(table, ["arm", "m"], "error")
+    assert list(got.columns) == ["arm", "m", "mean", "low", "high", "count", "std"]
+    assert list(zip(got["arm"], got["m"], strict=True)) == [("b", 1), ("a", 1), ("a", 2)]
+    expected = mean_interval([0.1, 0.3])
+    assert tuple(got.loc[0, ["mean", "low", "high", "count"]]) == (
+        expected.mean,
+        expected.low,
+        expected.high,
+        2,
+    )
+    assert got.loc[0, "std"] == pytest.approx(np.std([0.1, 0.3], ddof=1))
+    assert math.isinf(got.loc[2, "high"])
+
+
+def test_summarise_of_nothing_and_of_a_taken_name():
+    assert summarise(pd.DataFrame(), ["arm"], "error").empty
+    with pytest.raises(ValueError, match="'count'"):
+        summarise(pd.DataFrame({"count": [1], "error": [0.1]}), ["count"], "error")

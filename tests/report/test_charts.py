@@ -1,0 +1,180 @@
+"""Charts: they validate, draw, show every run, and keep one colour meaning."""
+
+import json
+import re
+import subprocess
+import sys
+
+import altair as alt
+import pandas as pd
+import pytest
+from report_samples import ERRORS, SIZES, differences, learning_curves, rows
+
+from whyconv.report import theme
+from whyconv.report.charts import curves, pair_up
+from whyconv.report.embedding import _csv, files, panels
+from whyconv.report.layers import strips
+
+
+def colours(chart) -> dict[str, str]:
+    return {arm["name"]: arm["color"] for arm in chart.to_dict()["usermeta"]["whyconv"]["arms"]}
+
+
+def test_a_chart_validates_and_draws():
+    made = files(learning_curves(rows()))  # to_dict validates against Vega-Lite's schema
+    assert made.svg.startswith("<svg")
+    assert made.pdf.startswith(b"%PDF")
+    for word in ("ConvPool", "MLP", "SVM", "training examples m", "test error"):
+        assert word in made.svg
+
+
+def test_every_run_and_every_measured_size_is_drawn():
+    made = files(learning_curves(rows()))
+    lines = made.csv.splitlines()
+    assert lines[0] == "arm,m,test_error,seed"
+    assert len(lines) == 1 + 3 * len(SIZES) * 5
+    for size in SIZES:
+        assert f">{size}</text>" in made.svg
+
+
+def test_intervals_are_cut_in_the_drawing_and_whole_in_the_tooltip():
+    table = pd.DataFrame({"arm": "MLP", "m": [1, 1, 2, 2, 4, 4], "seed": [0, 1] * 3, "e": [0.0, 0.4] * 3})
+    spec = curves(table, "m", "e", title="", x_title="m", y_title="e").to_dict()
+    means = next(data for data in spec["datasets"].values() if "low" in data[0])
+    assert all(line["low"] == 0 and line["high"] <= 0.4 for line in means)
+    assert "(−2.34 to 2.74), 2 runs" in json.dumps(spec, ensure_ascii=False)
+
+
+def test_one_seed_has_points_but_no_interval():
+    spec = learning_curves(rows(seeds=1)).to_dict()
+    means = next(data for data in spec["datasets"].values() if data and "low" in data[0])
+    assert all(line["low"] is None for line in means)
+    assert "1 run, no interval" in json.dumps(spec)
+    assert files(spec).svg.startswith("<svg")
+
+
+def test_one_place_and_one_arm_can_be_drawn():
+    table = rows(arms=("MLP",))
+    assert files(learning_curves(table[table["m"] == 40])).svg.startswith("<svg")
+
+
+def test_an_empty_table_gives_a_note():
+    for chart in (learning_curves(pd.DataFrame()), differences(pd.DataFrame())):
+        assert re.search(r"There are no finished (rows|pairs)", files(chart).svg)
+    alone = rows(arms=("ConvPool",))
+    assert "no finished pairs of ConvPool layerwise and ConvPool" in files(differences(alone)).svg
+
+
+def test_an_arm_missing_at_one_size_is_told():
+    table = rows()
+    table = table[(table["arm"] != "SVM") | (table["m"] > 10)]
+    assert "not measured" in json.dumps(learning_curves(table).to_dict())
+
+
+def test_column_names_with_dots_and_quotes():
+    table = rows(2).rename(columns={"m": "task.m", "test_error": "it's [e]", "arm": "the arm's"})
+    chart = curves(table, "task.m", "it's [e]", arm="the arm's", title="t", x_title="m", y_title="e")
+    svg = files(chart).svg
+    assert "MLP" in svg
+    assert svg.count("fill-opacity") > 30
+
+
+def test_the_same_arm_has_the_same_colour_in_every_figure():
+    three = colours(learning_curves(rows()))
+    two = colours(learning_curves(rows(arms=("SVM", "ConvPool layerwise", "ConvPool"))))
+    assert three["SVM"] == two["SVM"]
+    assert three["ConvPool"] == two["ConvPool"] == theme.BLUE
+    assert two["ConvPool layerwise"] == theme.LIGHTER[theme.BLUE]
+    assert len(set(three.values())) == 3
+
+
+def test_controls_are_grey_and_dashed_whatever_their_name():
+    named, said = theme.styles(["ConvPool, scrambled", "a control"], controls=["ConvPool, scrambled"])
+    assert named.color == said.color == theme.GREY
+    assert theme.SOLID not in (named.dash, said.dash)
+    assert named.dash != said.dash
+
+
+def test_values_of_one_quantity_get_a_ramp_and_never_the_same_style_twice():
+    for count in (2, 3, 7, 12):
+        found = theme.styles([f"n = {2**place}" for place in range(count)])
+        assert len(set(found)) == count
+        assert found[0].color == theme.RAMP[0]
+        assert found[-1].color == theme.RAMP[-1]
+    assert theme.styles(["n = 10", "MLP"])[1].color == theme.VERMILION
+
+
+def test_many_unknown_arms_stay_apart():
+    assert len(set(theme.styles([f"own {number}" for number in range(20)]))) == 20
+
+
+def test_every_colour_has_one_for_the_dark_page():
+    used = {*theme.FAMILIES.values(), *theme.LIGHTER.values(), *theme.RAMP, *theme._SPARE, theme.GREY}
+    assert used <= theme.DARK.keys()
+
+
+def test_arms_come_in_the_order_given_then_as_they_appear():
+    chart = learning_curves(rows(), arms=["SVM", "absent"])
+    assert list(colours(chart)) == ["SVM", "ConvPool", "MLP"]
+
+
+def test_facets_become_panels_as_wide_as_their_container():
+    table = pd.concat([rows(2, draw=n).assign(n=n) for n in (4, 10, 20)])
+    made = files(learning_curves(table, facet="n"))
+    parts = panels(made.spec)
+    assert [part["title"] for part in parts] == ["n = 4", "n = 10", "n = 20"]
+    for number, part in enumerate(parts):
+        assert part["width"] == "container"
+        assert {param["name"] for param in part["params"]} == {f"picked{number}", f"near{number}", "shown"}
+        assert '"legend": {' not in json.dumps(part["layer"])
+        alt.Chart.from_dict({**part, "width": 300})  # each is a valid chart of its own
+        assert files({**part, "width": 300}).svg.startswith("<svg")
+    assert made.csv.splitlines()[0] == "arm,m,test_error,seed,n"
+    assert len(made.csv.splitlines()) == 1 + len(table)
+
+
+def test_a_chart_of_someone_else_keeps_its_legend():
+    own = alt.Chart(pd.DataFrame({"x": [1, 2], "c": ["a", "b"]})).mark_point().encode(x="x", color="c")
+    (part,) = panels(own.to_dict())
+    assert part["encoding"]["color"].get("legend", "kept") == "kept"
+    assert _csv(own.to_dict()) == "x,c\n1,a\n2,b\n"
+
+
+def test_pairs_are_matched_by_seed_and_place():
+    table = rows(3, arms=tuple(ERRORS))
+    table = table[~((table["arm"] == "ConvPool") & (table["m"] == 10) & (table["seed"] == 1))]
+    got = pair_up(table, "m", "test_error", ("ConvPool layerwise", "ConvPool"))
+    assert len(got) == 3 * len(SIZES) - 1
+    wide = table.pivot(index=["m", "seed"], columns="arm", values="test_error").loc[(20, 2)]
+    line = got[(got["m"] == 20) & (got["seed"] == 2)]
+    assert line["difference"].item() == pytest.approx(wide["ConvPool layerwise"] - wide["ConvPool"])
+
+
+def test_paired_differences_show_the_band():
+    svg = files(differences(rows(arms=("ConvPool", "ConvPool layerwise")))).svg
+    assert "equivalent: within ± 0.02" in svg
+    assert "ConvPool layerwise − ConvPool" in svg
+
+
+def test_strips_meet_halfway_also_on_a_logarithmic_axis():
+    bounds = strips([10, 40], log=True)
+    assert bounds[1] == pytest.approx(20)
+    assert bounds[0] < 10
+    assert bounds[-1] > 40
+    assert strips([5], log=False) == [4.5, 5.5]
+
+
+def test_more_runs_than_altair_takes_by_default():
+    table = rows(seeds=300)
+    assert len(table) > 5000
+    assert len(_csv(learning_curves(table).to_dict()).splitlines()) == 1 + len(table)
+
+
+def test_importing_the_charts_imports_no_heavy_library():
+    heavy = {"altair", "pandas", "numpy", "scipy", "vl_convert", "jax"}
+    code = (
+        "import sys, whyconv.report.charts, whyconv.report.pictures, whyconv.measure.intervals;"
+        f"print(*({heavy} & sys.modules.keys()))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == ""

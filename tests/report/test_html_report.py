@@ -1,0 +1,209 @@
+"""The page: self-contained, well formed, complete, safe, and with files that are what they say."""
+
+import base64
+import json
+import re
+from html.parser import HTMLParser
+
+import pandas as pd
+import pytest
+from report_samples import claim, learning_curves, page, rows, section
+
+from whyconv.measure.intervals import summarise
+from whyconv.report.html import Page, render, write
+from whyconv.report.pictures import figure1
+from whyconv.studies import Judgement
+from whyconv.verdict import Evidence
+
+VOID = {"meta", "img", "input", "br", "link"}
+
+
+class Outline(HTMLParser):
+    """Collects elements and complains where they do not nest."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.open, self.found, self.scripts, self.words = [], [], [], []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag, attrs):
+        self.found.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        (self.scripts if self.open and self.open[-1] == "script" else self.words).append(data)
+
+    def all(self, tag):
+        return [attrs for name, attrs in self.found if name == tag]
+
+
+@pytest.fixture(scope="module")
+def text():
+    return render(page())
+
+
+def decoded(address: str) -> bytes:
+    return base64.b64decode(address.partition("base64,")[2], validate=True)
+
+
+def test_parses_and_nests(text):
+    found = Outline(text)
+    assert found.all("html") == [{"lang": "en"}]
+    identifiers = [attrs["id"] for _, attrs in found.found if "id" in attrs]
+    assert len(identifiers) == len(set(identifiers))
+
+
+def test_loads_nothing(text):
+    """No address but data and anchors, nothing that fetches, and a policy that would refuse it."""
+    found = Outline(text)
+    addresses = [attrs[key] for _, attrs in found.found for key in ("src", "href") if key in attrs]
+    assert addresses
+    assert all(address.startswith(("data:", "#")) for address in addresses)
+    assert not found.all("link")
+    assert "url(" not in "".join(re.findall(r"<style>(.*?)</style>", text, re.S))
+    assert "@import" not in text
+    (policy,) = [meta["content"] for meta in found.all("meta") if "http-equiv" in meta]
+    assert policy.startswith("default-src 'none'")
+    assert "http" not in policy
+
+
+def test_vega_is_inlined_once(text):
+    assert text.count("window.vegaEmbed") == 1
+    assert len(text) < 1_500_000
+
+
+def test_every_claim_is_told_with_verdict_numbers_and_control(text):
+    words = " ".join(Outline(text).words)
+    for piece in ("brutzkus.lemma5.2", "brutzkus.thm4.2", "vacuous", "something broken", "our derivation"):
+        assert piece in words
+    assert "2.5 × 10<sup>−24</sup>" in text
+    assert "|w|<sup>2</sup> ≥ n" in text
+    assert "recorded: holds" in words  # the second claim came out otherwise
+    assert "2 claims: 1 holds, 1 vacuous." in words
+
+
+def test_a_control_that_does_not_change_the_verdict_is_an_alarm():
+    stuck = Page("t", [claim("a", control_verdict="holds")])
+    assert "1 control did not change the verdict" in render(stuck)
+    same = Evidence("consistent")
+    judged = render(Page("t", sections=[section(figures={}, judgement=Judgement(same, same))]))
+    assert "did not change the verdict" in judged
+
+
+def test_figures_stand_with_command_seeds_rows_failures_and_settings(text):
+    words = " ".join(Outline(text).words)
+    pieces = ("whyconv run brutzkus.fig3a --preset quick", "seeds 0, 1", "36 rows", "1 failed trial")
+    for piece in (*pieces, "MLP, m 320, seed 1: no descent", "Stop at loss ≤ 1e-3.", "Scrambled input."):
+        assert piece in words
+    assert '{"name": "detection", "positions": 10}' in words
+
+
+def test_files_are_what_they_say(text):
+    found = Outline(text)
+    links = {
+        attrs["download"].rpartition(".")[2]: attrs.get("href")
+        for attrs in found.all("a")
+        if "download" in attrs
+    }
+    assert links.keys() == {"svg", "pdf", "csv", "json"}
+    assert decoded(links["pdf"]).startswith(b"%PDF")
+    assert decoded(links["csv"]).decode().startswith("arm,m,test_error,seed\n")
+    assert json.loads(decoded(links["json"]))["$schema"].startswith(
+        "https://vega.github.io/schema/vega-lite/"
+    )
+    (drawing,) = [attrs for attrs in found.all("img") if attrs.get("class") == "still"]
+    assert links["svg"] is None  # the link takes the address of the drawing beside it
+    assert decoded(drawing["src"]).startswith(b"<svg")
+    assert "training examples m" in drawing["alt"]
+
+
+def test_chart_definitions_can_be_read_back(text):
+    (specs,) = re.findall(r'<script type="application/json" class="specs">(.*?)</script>', text, re.S)
+    assert [spec["width"] for spec in json.loads(specs)] == ["container"]
+
+
+def test_everything_given_is_escaped():
+    evil = '<script>alert("1")</script>'
+    table = rows(1, arms=("MLP",)).replace("MLP", evil)
+    hostile = page(
+        title=evil,
+        claims=[claim(evil, **dict.fromkeys(("paper", "statement", "source", "verdict", "expected"), evil)),
+                claim("b", control=evil, control_verdict=evil, numbers={evil: evil})],
+        sections=[
+            section(
+                **dict.fromkeys(("study", "title", "reference", "criterion", "control_note", "rule"), evil),
+                figures={evil: learning_curves(table)}, pictures={evil: f"<svg>{evil}</svg>"}, command=evil,
+                settings={evil: evil}, failed=[evil], summary=summarise(table, ["arm", "m"], "test_error"),
+            )
+        ],
+        environment={evil: evil},
+        command=evil,
+    )  # fmt: skip
+    got = render(hostile)
+    found = Outline(got)
+    assert len(found.all("script")) == 5  # the mark, the specs, the dark theme, Vega, the page's own
+    assert not [script for script in found.scripts if "alert(" in script and "\\u003c" not in script]
+    assert got.count("<script>alert") == 0
+
+
+def test_an_empty_report_says_so():
+    got = render(Page("Nothing"))
+    assert "There is nothing to report yet." in got
+    assert len(got) < 50_000  # no charts, no Vega
+    Outline(got)
+
+
+def test_a_study_without_rows_shows_notes():
+    empty = section(
+        figures={"Figure": learning_curves(pd.DataFrame())},
+        judgement=None,
+        rows=0,
+        failed=[],
+        summary=pd.DataFrame(),
+    )
+    words = " ".join(Outline(render(page(sections=[empty]))).words)
+    assert "Not judged yet" in words
+    assert "There are no means yet" in words
+    assert "no rows" in words
+
+
+def test_pictures_alone_need_no_judgement():
+    alone = section(
+        figures={}, judgement=None, criterion="", control_note="", rule="", pictures=figure1(), seeds=()
+    )
+    found = Outline(render(page(sections=[alone])))
+    assert not found.all("aside")
+    assert len(found.all("img")) == 2
+
+
+def test_two_sections_of_one_study_have_different_anchors():
+    found = Outline(render(page(sections=[section(figures={}), section(figures={})])))
+    assert [s["id"] for s in found.all("section")] == [
+        "claims",
+        "study-brutzkus-fig3a",
+        "study-brutzkus-fig3a-2",
+    ]
+
+
+def test_the_summary_lists_means_intervals_and_counts():
+    table = rows(3)
+    got = render(page(sections=[section(figures={}, summary=summarise(table, ["arm", "m"], "test_error"))]))
+    for head in ("arm", "mean", "low", "high", "count"):
+        assert f'<th scope="col">{head}</th>' in got
+    assert "18 lines" in got
+
+
+def test_the_same_page_gives_the_same_text_but_for_the_order_inside_pdfs(tmp_path):
+    """vl-convert lists a PDF's resources in an order of its own each time."""
+    pages = [write(page(), tmp_path / name).read_text("utf-8") for name in ("a.html", "b.html")]
+    first, second = (re.sub(r"application/pdf;base64,[^\"]*", "", text) for text in pages)
+    assert first == second

@@ -1,0 +1,70 @@
+"""Numbers, seeds and mathematics as readers meet them."""
+
+import doctest
+import math
+
+import pytest
+
+from whyconv.report import layers, notation, wording
+from whyconv.report.notation import prose
+from whyconv.report.wording import badge, count, duration, number, numbers
+
+
+@pytest.mark.parametrize("module", [layers, notation, wording])
+def test_the_examples_in_the_docstrings(module):
+    tried = doctest.testmod(module)
+    assert tried.attempted
+    assert not tried.failed
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0, "0"), (0.0, "0"), (-3, "−3"), (0.5, "0.5"), (12.345678, "12.35"), (123456.7, "123,457"),
+        (4294967296, "4,294,967,296"), (1e-3, "0.001"), (9.9999e-5, "1 × 10<sup>−4</sup>"),
+        (-2e30, "−2 × 10<sup>30</sup>"), (math.inf, "∞"), (-math.inf, "−∞"), (math.nan, "not a number"),
+        (False, "no"), ("<b>", "&lt;b&gt;"),
+    ],
+)  # fmt: skip
+def test_numbers(value, text):
+    assert number(value) == text
+
+
+def test_many_numbers_wait_behind_a_click():
+    got = numbers({f"n{place}": place for place in range(7)}, at_most=5)
+    assert "2 more" in got
+    assert got.count("<dt>") == 7
+    assert numbers({}) == ""
+
+
+def test_small_words():
+    assert (count(0, "row"), count(1, "row"), count(1234, "row")) == ("no rows", "1 row", "1,234 rows")
+    assert [duration(s) for s in (0.25, 60, 600, 7200, None)] == ["250 ms", "60.0 s", "10 min", "2.0 h", ""]
+    assert badge("incomplete") == '<span class="badge unknown">incomplete</span>'
+
+
+@pytest.mark.parametrize(
+    ("plain", "html"),
+    [
+        ("|w_i^(t)| <= eta_1 (t + 1)", "|w<sub>i</sub><sup>(t)</sup>| ≤ η<sub>1</sub> (t + 1)"),
+        ("2^(n-1) inputs, 8 d^3", "2<sup>n−1</sup> inputs, 8 d<sup>3</sup>"),
+        ("(1-delta)(1-4e^(-d))", "(1−δ)(1−4e<sup>−d</sup>)"),
+        ("-0.11 [-0.34, 0.1]", "−0.11 [−0.34, 0.1]"),
+        ("v* = +-80d, j != 1", "v* = ±80d, j ≠ 1"),
+        ("sum_{s<=n-1} C(l-2,s)", "Σ<sub>s≤n−1</sub> C(l−2,s)"),
+    ],
+)
+def test_mathematics_is_set(plain, html):
+    assert prose(plain) == html
+
+
+@pytest.mark.parametrize(
+    "plain",
+    ["max-pooling", "3-layer", "pattern_dim = 10", "LW_CNN", "1e-3", "x86_64", "--set a=b"],
+)
+def test_other_text_is_left_alone(plain):
+    assert prose(plain) == plain
+
+
+def test_code_is_left_alone_and_everything_escaped():
+    assert prose("`a_1 <= b` & <i>") == "<code>a_1 &lt;= b</code> &amp; &lt;i&gt;"
