@@ -17,7 +17,8 @@ setup: .venv/runtime
 	@touch $@
 
 demo: .venv/runtime
-	$(BIN)/whyconv demo --out $(DEMO)
+	$(BIN)/whyconv run brutzkus --preset quick --out $(DEMO)
+	$(BIN)/whyconv report $(DEMO) --check brutzkus
 
 test: .venv/dev
 	$(BIN)/ruff check .

@@ -124,11 +124,13 @@ def run(
         preset=preset,
         command=line,
     )
-    if watch is None:
+    if watch is not None:
+        summary = complete(chosen, folder, options, watch)
+    else:
         from whyconv.terminal import Progress
 
-        watch = Progress(options.workers, chosen).watch
-    summary = complete(chosen, folder, options, watch)
+        with Progress(options.workers, chosen) as progress:
+            summary = complete(chosen, folder, options, progress.watch)
     return Run(chosen, summary.points, summary.rows, folder, line)
 
 
@@ -209,6 +211,13 @@ def chosen_claims(which: str) -> list[Any]:
             f"there are no claims of {which!r}; choose all, a paper ({', '.join(papers)}) or a claim."
         )
     return claims
+
+
+def chosen_studies(which: str) -> list[str]:
+    """The study of this name, or all studies of a paper."""
+    names = [study.name for study in registry.pieces("study")]
+    of_paper = [name for name in names if name.partition(".")[0] == which]
+    return of_paper or [registry.find("study", which).name]
 
 
 def open_runs(folder: str | Path, load: str | Path | Iterable[str | Path] = ()) -> list[Run]:

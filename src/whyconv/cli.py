@@ -48,7 +48,7 @@ def list_(
 
 @app.command(epilog="Example: whyconv run brutzkus.fig3a --preset paper --set task.positions=20 --out my-run")
 def run(
-    study: Annotated[str, typer.Argument(help="The study's name; whyconv list shows them.")],
+    study: Annotated[str, typer.Argument(metavar="STUDY|PAPER", help="A study, or all studies of a paper.")],
     preset: Annotated[str, typer.Option(help="quick takes seconds, paper has the paper's sizes.")] = "quick",
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A setting, as in task.positions=20.")
@@ -62,32 +62,50 @@ def run(
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed trials again.")] = False,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed trial.")] = False,
     limit: Annotated[
-        float, typer.Option(help="Seconds without progress after which a trial counts as hung.")
+        float, typer.Option(help="Seconds without progress after which a trial is hung.")
     ] = 300.0,
-    as_json: Annotated[bool, typer.Option("--json", help="The verdict and the means, for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Verdicts and means, for programs.")] = False,
 ) -> None:
     """Run a study's missing trials, show its means and its verdict. The same command again resumes."""
     from whyconv import api, registry, terminal
-    from whyconv.runner.events import cores
     from whyconv.settings import configure
 
     for file in load or ():
         registry.load(file)
-    progress = terminal.Progress(workers or cores(), configure(study, preset, set_ or (), seeds))
-    try:
-        done = api.run(
-            study, preset, set_ or (), seeds, out, workers, load or (), retry_failed=retry_failed,
-            fail_fast=fail_fast, limit=limit, watch=progress.watch, command=_command_line(),
-        )  # fmt: skip
-    finally:
-        progress.close()
+    names = api.chosen_studies(study)
+    for name in names:
+        configure(name, preset, set_ or (), seeds)  # refuse all before anything runs
+    done = []
+    for name in names:
+        line = _command_line().replace(f" run {study}", f" run {name}", 1)
+        if len(names) > 1:
+            print(f"{name}", file=sys.stderr)
+        done.append(
+            api.run(
+                name,
+                preset,
+                set_ or (),
+                seeds,
+                out,
+                workers,
+                load or (),
+                retry_failed=retry_failed,
+                fail_fast=fail_fast,
+                limit=limit,
+                command=line,
+            )
+        )
     if as_json:
-        print(json.dumps(_run_as_json(done), indent=2))
+        told = [_run_as_json(each) for each in done]
+        print(json.dumps(told[0] if len(names) == 1 else told, indent=2))
+    elif len(names) == 1:
+        terminal.print_table(done[0].summary.drop(columns="std"))
+        terminal.print_judgement(done[0])
     else:
-        terminal.print_table(done.summary)
-        terminal.print_judgements([done])
-        print(f"Rows: {done.out}. Figures: whyconv report {shlex.quote(str(done.out))}")
-    if done.failed:
+        terminal.print_verdicts([], done)
+    if not as_json:
+        print(f"Rows: {done[0].out}. Figures: whyconv report {shlex.quote(str(done[0].out))}")
+    if any(each.failed for each in done):
         raise typer.Exit(1)
 
 
@@ -127,10 +145,9 @@ def report(
     from whyconv.report.assemble import assemble
 
     claims = api.check(check, load or (), watch=_announcer(False)) if check else []
-    path = assemble(folder, out or folder / "report.html", claims, load or ())
-    if claims:
-        terminal.print_claims(claims, [api.as_expected(claim) for claim in claims])
-    terminal.print_judgements(api.open_runs(folder, load or ()))
+    runs = api.open_runs(folder, load or ())
+    path = assemble(runs, out or folder / "report.html", claims, _command_line())
+    terminal.print_verdicts(claims, runs)
     print(f"Report: {path}")
 
 

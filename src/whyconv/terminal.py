@@ -17,6 +17,7 @@ from whyconv.runner.forecast import duration, forecast, seconds
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
 
+    from whyconv.api import Run
     from whyconv.studies import Study
 
 PLAIN_EVERY = 10.0
@@ -52,6 +53,12 @@ class Progress:
             self._finished(event)
         else:
             self._tick()
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Take the bar down."""
@@ -128,37 +135,58 @@ class Progress:
 
 
 def print_claims(claims: Sequence[Mapping[str, Any]], expected: Iterable[bool]) -> None:
-    """The verdict table: two lines of words a claim, then its numbers and its control."""
-    console = Console()
+    """The verdict table: a claim's statement and source, the numbers that decide it, its control."""
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column()
     for claim, good in zip(claims, expected, strict=True):
-        colour = COLOURS[claim["verdict"]]
         mark = "" if good else " [red](unexpected)[/]"
         table.add_row(
-            f"[{colour}]{claim['verdict']}[/]{mark}",
-            f"[bold]{claim['claim']}[/]  {_safe(claim['statement'])}",
+            f"{_coloured(claim['verdict'])}{mark}", f"[bold]{claim['claim']}[/]  {_safe(claim['statement'])}"
         )
         table.add_row("", f"[dim]{_safe(claim['source'])}, {claim['seconds']:.1f} s[/]")
-        told = ", ".join(f"{name} {number(value)}" for name, value in claim["numbers"].items())
+        told = "; ".join(f"{name}: {number(value)}" for name, value in claim["numbers"].items())
         table.add_row("", _safe(told))
-        table.add_row("", f"[dim]control:[/] {_safe(claim['control'])}: {claim['control_verdict']}")
-        table.add_row("", "")
-    console.print(table)
-
-
-def print_judgements(runs: Iterable[Any]) -> None:
-    """One line a study: its verdict, and that of its control."""
-    table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1, 0, 0))
-    for run in runs:
-        judgement = run.judgement
-        control = f"control: {judgement.control.verdict}" if judgement else f"{len(run.failed)} trials failed"
-        colour = COLOURS.get(run.verdict, "red")
         table.add_row(
-            f"[{colour}]{run.verdict}[/]", f"[bold]{run.study.name}[/]  {_safe(run.study.title)} ({control})"
+            "", f"[dim]control:[/] {_safe(claim['control'])}: {_coloured(claim['control_verdict'])}"
         )
+        table.add_row("", "")
     Console().print(table)
+
+
+def print_verdicts(claims: Iterable[Mapping[str, Any]], runs: Iterable[Run]) -> None:
+    """One line each: the verdict, who it is about, in what words, and the control's verdict."""
+    lines = [(c["verdict"], c["claim"], c["control_verdict"], c["statement"]) for c in claims]
+    for run in runs:
+        control = run.judgement.control.verdict if run.judgement else "-"
+        lines.append((run.verdict, run.study.name, control, run.study.title))
+    lines.insert(0, ("verdict", "claim or study", "control", "statement"))
+    widths = [max(len(line[column]) for line in lines) for column in range(3)]
+    console = Console()
+    for number, line in enumerate(lines):
+        cells = [text.ljust(width) for text, width in zip(line, widths, strict=False)]
+        room = max(10, console.width - sum(widths) - 6)
+        statement = line[3] if len(line[3]) <= room else line[3][: room - 3].rstrip() + "..."
+        style = "bold" if number == 0 else COLOURS.get(line[0], "red")
+        told = f"[{style}]{cells[0]}[/]  {cells[1]}  {cells[2]}  {_safe(statement)}"
+        console.print(told, highlight=False, no_wrap=True, overflow="ignore", crop=False)
+
+
+def print_judgement(run: Run) -> None:
+    """A study's verdict with the numbers that decide it, and its control's."""
+    judgement = run.judgement
+    if judgement is None:
+        print(f"incomplete  {run.study.name}: {len(run.failed)} trials failed, so there is no verdict.")
+        return
+    console = Console()
+    console.print(f"{_coloured(run.verdict)}  [bold]{run.study.name}[/]  {_safe(run.study.criterion)}")
+    for name, value in judgement.evidence.numbers.items():
+        console.print(f"  {_safe(name)}: {_safe(number(value))}", highlight=False)
+    console.print(f"[dim]control:[/] {_safe(run.study.broken)}: {_coloured(judgement.control.verdict)}")
+
+
+def _coloured(verdict: str) -> str:
+    return f"[{COLOURS.get(verdict, 'red')}]{verdict}[/]"
 
 
 def print_table(frame: Any, columns: Sequence[str] | None = None) -> None:

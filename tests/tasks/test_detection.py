@@ -24,7 +24,7 @@ def tasks(draw, **fixed):
     patterns = draw(st.integers(3, dim))
     conjunction = draw(st.integers(1, 3))
     assume(conjunction <= min(patterns - 1, positions))
-    values = dict(positions=positions, pattern_dim=dim, patterns=patterns, conjunction=conjunction)
+    values = {"positions": positions, "pattern_dim": dim, "patterns": patterns, "conjunction": conjunction}
     return Detection(**{**values, **fixed})
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
@@ -56,13 +57,13 @@ class RepeatedPool(Network, name="repeated-pool"):
     def parameter_count(self, shape: tuple[int, ...]) -> int:
         """sum_s k_{s-1} k_s + k_last, with k_0 = d."""
         sizes = (shape[1], *self.stages)
-        return sum(a * b for a, b in zip(sizes, sizes[1:], strict=False)) + sizes[-1]
+        return sum(a * b for a, b in pairwise(sizes)) + sizes[-1]
 
     def flops(self, shape: tuple[int, ...]) -> int:
         """2 k_{s-1} k_s for every position a stage sees, and the readout."""
         positions, sizes = shape[0], (shape[1], *self.stages)
         total = 2 * sizes[-1]
-        for inputs, channels in zip(sizes, sizes[1:], strict=False):
+        for inputs, channels in pairwise(sizes):
             total += 2 * positions * inputs * channels
             positions = -(-positions // self.group)
         return total

@@ -2,27 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from whyconv.api import Run, open_runs
+from whyconv.api import Run
 from whyconv.report.html import Page, Section, write
 
 
-def assemble(folder: Path, path: Path, claims: list[dict[str, Any]], load: Iterable[str | Path] = ()) -> Path:
-    """Write the report of every study in ``folder``, with ``claims`` as decided beforehand."""
+def assemble(runs: Sequence[Run], path: Path, claims: list[dict[str, Any]], command: str) -> Path:
+    """Write the report of these runs, with ``claims`` as decided beforehand."""
     from whyconv.runner.store import Store
 
-    runs = open_runs(folder, load)
-    with Store.read(folder) as store:
-        environments = store.environments()
+    environments: dict[str, Any] = {}
+    for folder in {run.out for run in runs}:
+        with Store.read(folder) as store:
+            environments.update(store.environments())
     page = Page(
         title="What are locality, weight sharing and max-pooling worth?",
         claims=claims,
         sections=[section(run) for run in runs],
         environment=_environment(runs, environments),
-        command=f"whyconv report {folder}" + (f" --check {claims[0]['paper']}" if claims else ""),
+        command=command,
     )
     return write(page, path)
 
@@ -50,7 +51,7 @@ def section(run: Run) -> Section:
     )
 
 
-def _environment(runs: list[Run], environments: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _environment(runs: Sequence[Run], environments: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     """The environment of the rows shown; several are told side by side."""
     used = {run.rows[p.trial.key].environment for run in runs for p in run.points if p.trial.key in run.rows}
     chosen = [environments[identity] for identity in sorted(used) if identity in environments]

@@ -20,5 +20,10 @@ def arms() -> dict[str, Any]:
         CONV_POOL: {"network": "conv-pool", "learner": "gradient"},
         MLP: {"network": "mlp", "learner": "gradient", "matches": CONV_POOL},
         SVM: {"learner": "svm"},
-        SCRAMBLED: {"network": "conv-pool", "learner": "gradient", "task": {"scrambled": True}},
+        SCRAMBLED: {
+            "network": "conv-pool",
+            "learner": "gradient",
+            "task": {"scrambled": True},
+            "largest_m": 320,
+        },
     }

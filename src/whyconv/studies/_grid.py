@@ -25,13 +25,15 @@ if TYPE_CHECKING:
 class Arm(Spec):
     """One contestant: a network and a learner; ``task`` may change fields of the study's task for it.
 
-    ``matches`` names the arm whose number of parameters an MLP takes over.
+    ``matches`` names the arm whose number of parameters an MLP takes over; ``largest_m`` keeps a costly
+    control to the smaller samples.
     """
 
     network: NetworkField | None = None
     learner: LearnerField
     task: dict[str, Any] = Field(default_factory=dict)
     matches: str | None = None
+    largest_m: int | None = Field(None, ge=1)
 
 
 class GridStudy(Study):
@@ -60,7 +62,8 @@ class GridStudy(Study):
         return [
             Point({"arm": name, **labels}, self.trial(name, changes, m, seed))
             for labels, changes, m in self.values()
-            for name in self.arms
+            for name, arm in self.arms.items()
+            if arm.largest_m is None or m <= arm.largest_m
             for seed in range(self.seeds)
         ]
 

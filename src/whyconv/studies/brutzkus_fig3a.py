@@ -33,12 +33,7 @@ class Figure3a(GridStudy, name="brutzkus.fig3a"):
     )
     rule: ClassVar[str] = RULE
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "quick": {
-            "m": [20, 40, 80, 160, 320],
-            "seeds": 3,
-            "arms.ConvPool.network.channels": 100,
-            f"arms.{SCRAMBLED}.network.channels": 100,
-        },
+        "quick": {"m": [20, 40, 80], "seeds": 5},
         "paper": {},
     }
 

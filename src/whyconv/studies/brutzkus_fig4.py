@@ -33,12 +33,7 @@ class Figure4(GridStudy, name="brutzkus.fig4"):
     )
     rule: ClassVar[str] = RULE + " Noise uniform in the unit ball, at test too."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "quick": {
-            "positions": [5, 10, 20, 40],
-            "seeds": 3,
-            "arms.ConvPool.network.channels": 100,
-            f"arms.{SCRAMBLED}.network.channels": 100,
-        },
+        "quick": {"positions": [5, 10, 20], "seeds": 3},
         "paper": {},
     }
 

@@ -58,12 +58,12 @@ class SampleComplexity(Study, name="brutzkus.sample-complexity"):
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {
-            "dimensions": [10, 20, 40],
-            "positions": [5, 10, 20],
-            "channels": [50, 100, 200],
-            "m": [4, 8, 16, 32, 64],
-            "control_m": [16, 64, 256, 1024],
-            "seeds": 3,
+            "dimensions": [10, 80],
+            "positions": [5, 40],
+            "channels": [50, 400],
+            "m": [4, 8, 16, 32],
+            "control_m": [16, 64, 256, 1024, 4096],
+            "seeds": 6,
             "arms.ConvPool.network.channels": 100,
         },
         "paper": {},
@@ -76,6 +76,7 @@ class SampleComplexity(Study, name="brutzkus.sample-complexity"):
     channels: tuple[int, ...] = Field((125, 250, 500, 1000), min_length=2)
     m: tuple[int, ...] = Field((3, 4, 6, 8, 12, 16, 24, 32, 64), min_length=2)
     control_m: tuple[int, ...] = Field((16, 32, 64, 128, 256, 512, 1024, 2048), min_length=2)
+    seeds: int = Field(10, ge=1, le=10_000)
     target: float = Field(0.1, gt=0, lt=0.5)
     test_size: int = Field(1000, ge=1, le=1_000_000)
 
