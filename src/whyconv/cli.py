@@ -192,7 +192,7 @@ def main() -> None:
         complain(str(error))
         code = 2
     except UsageError as error:
-        complain(f"{error.format_message()} See: whyconv {_subcommand()}--help")
+        complain(f"{error.format_message().rstrip('.?')}; see whyconv {_subcommand()}--help.")
         code = 2
     except KeyboardInterrupt as error:
         complain(str(error) or "interrupted.")

@@ -9,7 +9,7 @@ import pytest
 from conftest import NoCheckpoint
 from whyconv.execution import capacity, draw, train_in_segments
 from whyconv.learners import Job
-from whyconv.learners.gradient import Gradient
+from whyconv.learners.gradient import Gradient, optimisers
 from whyconv.networks.dense import MLP
 from whyconv.networks.pooling import ConvPool
 from whyconv.streams import stream, streams
@@ -166,7 +166,12 @@ def test_streams_differ_by_name_and_part():
 @pytest.mark.parametrize("name", ["no_such_thing", "_private", "global_norm"])
 def test_unknown_optimisers_are_refused(name):
     with pytest.raises(ValueError, match="no Optax optimiser"):
-        Gradient(optimiser=name).transformation()
+        Gradient(optimiser=name)
+
+
+def test_optimisers_are_those_of_optax():
+    assert {"adam", "sgd", "rmsprop", "adadelta", "lion"} <= optimisers()
+    assert all(callable(getattr(optax, name)) for name in optimisers())
 
 
 def test_options_reach_the_optimiser():

@@ -26,7 +26,7 @@ from whyconv.trial import Row, Trial
 EXECUTE = "runner_fakes:execute"
 Does = Literal[
     *("work", "raise", "nan", "inf", "trace", "array", "hang", "beat", "kill", "exit0", "exit3", "leave"),
-    *("print", "read", "steps", "mute", "address", "doomed"),
+    *("print", "read", "steps", "mute", "address", "doomed", "surrogate"),
 ]
 
 
@@ -225,4 +225,5 @@ _ACTIONS: dict[str, Any] = {
     "mute": _mute,
     "address": _address,
     "doomed": _doomed,
+    "surrogate": lambda of, result, trace, *_: ({**result, "name": "\ud800"}, trace),
 }

@@ -70,6 +70,7 @@ FATES = {
     "mute": "worker died: it closed its pipe",
     "address": "RuntimeError: <object object at 0x...> is no good",
     "print": "",
+    "surrogate": "",
     "beat": "",
     "work": "",
 }
@@ -263,18 +264,37 @@ def test_workers_that_cannot_start_end_the_run(tmp_path, monkeypatch, execute, s
     assert str(caught.value).startswith(sentence)
 
 
-def test_an_idle_worker_that_is_killed_is_replaced(tmp_path, started):
-    """Between two rounds of an adaptive study the worker has nothing in its hands."""
+@pytest.mark.parametrize("pause", [0.0, 0.2])
+def test_an_idle_worker_that_is_killed_is_replaced(tmp_path, started, pause):
+    """Between two rounds it has nothing in its hands; without a pause it dies while it gets a trial."""
 
     def kill(event):
         if isinstance(event, Finished) and event.done == 1:
-            started[0].process.kill()
+            os.kill(started[0].process.pid, signal.SIGKILL)
+            time.sleep(pause)
 
     start = next(m for m in range(10, 20) if row(trial(m=m)).result["value"] < 0.5)
     summary = complete(FakeSearch(seeds=1, start=start), tmp_path, options(), kill)
     assert summary.ran > 1
     assert summary.failed == 0
     assert len(started) == 2
+
+
+def test_a_trial_handed_to_a_dying_worker_is_handed_to_another(tmp_path, started):
+    local = pool.Pool(tmp_path, 1, 30.0, [], EXECUTE)
+    local.submit(trial().key, trial().canonical())
+    while not (started and started[0].ready):
+        local._hand_out()
+        local._listen(started[0])
+    os.kill(started[0].process.pid, signal.SIGSTOP)
+    local._hand_out()
+    assert local.running() == {trial().key: 0.0}
+    os.kill(started[0].process.pid, signal.SIGKILL)
+    outcomes = []
+    while not outcomes:
+        outcomes = local.wait(0.1)
+    local.close()
+    assert [(outcome.key, outcome.status) for outcome in outcomes] == [(trial().key, "ok")]
 
 
 def test_what_a_worker_said_before_it_died_counts(tmp_path):

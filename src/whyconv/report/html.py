@@ -116,9 +116,11 @@ def _lead(page: Page) -> str:
     if page.sections:
         total = sum(section.rows for section in page.sections)
         said.append(f"{count(len(page.sections), 'study', 'studies')} with {count(total, 'finished trial')}.")
-    if failing := sum(map(stuck, page.claims)):
+    judged = [section.judgement for section in page.sections if section.judgement is not None]
+    unmoved = sum(each.control.verdict == each.evidence.verdict for each in judged)
+    if failing := sum(map(stuck, page.claims)) + unmoved:
         said.append(f'<strong class="alarm">{count(failing, "control")} did not change the verdict.</strong>')
-    elif any(claim.get("control_verdict") for claim in page.claims):
+    elif judged or any(claim.get("control_verdict") for claim in page.claims):
         said.append("Every control, broken on purpose, gave another verdict.")
     return " ".join(said) or "There is nothing to report yet."
 

@@ -28,7 +28,7 @@ from whyconv.runner.worker import surroundings
 START_SECONDS = 300.0
 """A worker that is not ready after this many seconds is killed."""
 STARTS = 3
-"""After this many workers in a row that died while starting, the run ends."""
+"""After this many workers in a row that ended before they began a trial, the run ends."""
 
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.readline() or sys.exit()); "
@@ -61,7 +61,7 @@ class Pool:
             "checkpoints": str(folder.resolve() / "checkpoints"),
         }
         self._hello = f"{json.dumps(sys.path)}\n{json.dumps(hello)}\n".encode()
-        self._queue: deque[dict[str, Any]] = deque()
+        self._queue: deque[Mapping[str, Any]] = deque()
         self._workers: list[_Worker] = []
         self._selector = selectors.DefaultSelector()
         self._bad_starts = 0
@@ -127,14 +127,14 @@ class Pool:
             worker.heard = self._clock.seconds
             if message["type"] == "ready":
                 worker.ready = True
-                self._bad_starts = 0
             elif message["type"] == "refused":
                 raise UserError(message["error"])
             elif message["type"] == "beat":
-                worker.fraction = message["fraction"]
+                worker.fraction, worker.begun = message["fraction"], True
+                self._bad_starts = 0
             elif message["type"] == "done":
                 outcomes.append(self._outcome(message))
-                worker.key = None
+                worker.job = None
         return outcomes
 
     def _outcome(self, message: dict[str, Any]) -> Outcome:
@@ -160,17 +160,21 @@ class Pool:
             how = f"not ready after {START_SECONDS:g} s"
         else:
             return []
-        if worker.key is not None:
-            seconds = self._clock.seconds - worker.began
-            outcomes.append(Outcome(worker.key, "failed", seconds, error=how))
         self._end(worker)
-        if not worker.ready:
-            self._bad_starts += 1
-            if self._bad_starts >= STARTS:
-                raise UserError(
-                    f"{STARTS} workers in a row ended while starting ({how}); see {self._log_path}."
-                )
+        if worker.key is not None and (worker.begun or not death):
+            seconds = self._clock.seconds - worker.since
+            outcomes.append(Outcome(worker.key, "failed", seconds, error=how))
+        elif not worker.begun:
+            self._replace(worker, how)
         return outcomes
+
+    def _replace(self, worker: _Worker, how: str) -> None:
+        """Put back the trial of a worker that never began it; a row of such workers ends the run."""
+        if worker.job is not None:
+            self._queue.appendleft(worker.job)
+        self._bad_starts += 1
+        if self._bad_starts >= STARTS:
+            raise UserError(f"{STARTS} workers in a row ended while starting ({how}); see {self._log_path}.")
 
     def _end(self, worker: _Worker) -> None:
         self._workers.remove(worker)
@@ -214,18 +218,25 @@ class _Worker:
         self._rest = b""
         self.silenced = False
         self.ready = False
-        self.key: str | None = None
+        self.job: Mapping[str, Any] | None = None
+        self.begun = False
+        """Whether it said that it is at the trial in its hands, or was at one before."""
         self.fraction = 0.0
-        self.began = self.heard = now
+        self.since = self.heard = now
         self._write(hello)
 
     def take(self, job: Mapping[str, Any], now: float) -> bool:
         """Hand over a trial; False if the worker has died in the meantime."""
         if not self._write((json.dumps(job) + "\n").encode()):
             return False
-        self.key, self.fraction = job["key"], 0.0
-        self.began = self.heard = now
+        self.job, self.fraction, self.begun = job, 0.0, False
+        self.since = self.heard = now
         return True
+
+    @property
+    def key(self) -> str | None:
+        """The key of the trial in its hands."""
+        return None if self.job is None else self.job["key"]
 
     def messages(self) -> list[dict[str, Any]]:
         """The messages that have come in whole."""

@@ -88,7 +88,7 @@ def perform(
         result, trace = execute(trial, beat, Checkpoint(checkpoints / f"{trial.key}.npz"))
         told = {"status": "ok", "result": plain_result(result), "trace": plain_trace(trace), "error": ""}
     except BaseException as error:  # SystemExit too: whatever a trial does is its own failure
-        told = {"status": "failed", "error": one_line(error), "traceback": traceback.format_exc()}
+        told = {"status": "failed", "error": one_line(error), "traceback": _text(traceback.format_exc())}
     return {**told, "seconds": time.perf_counter() - began}
 
 
@@ -105,11 +105,10 @@ def plain_trace(trace: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 def one_line(error: BaseException) -> str:
     """The error in one line, the same on every run: addresses of objects are left out."""
-    text = " ".join(re.sub(r"0x[0-9a-fA-F]{6,}", "0x...", str(error)).split())[:500]
+    text = " ".join(re.sub(r"0x[0-9a-fA-F]{6,}", "0x...", _text(str(error))).split())[:500]
     if isinstance(error, UserError):
         return text
-    line = f"{type(error).__name__}: {text}" if text else type(error).__name__
-    return line.encode("utf-8", "replace").decode()
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
 def _plain(value: Any, where: str) -> Any:
@@ -120,7 +119,12 @@ def _plain(value: Any, where: str) -> Any:
         )
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{where} holds {value}, which is not a finite number")
-    return value
+    return _text(value) if isinstance(value, str) else value
+
+
+def _text(text: str) -> str:
+    """Text that can be written to a file: half a surrogate pair becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _beating(send: Send) -> Callable[[float], None]:
@@ -156,6 +160,7 @@ def _take_pipes() -> tuple[queue.SimpleQueue[dict[str, Any]], Send]:
     os.dup2(2, 1)
     os.close(nothing)
     jobs: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
+    turn = threading.Lock()  # a trial may report from a thread of its own
 
     def listen() -> None:
         with open(incoming, encoding="utf-8") as lines:
@@ -166,8 +171,9 @@ def _take_pipes() -> tuple[queue.SimpleQueue[dict[str, Any]], Send]:
     def send(message: Mapping[str, Any]) -> None:
         data = (to_json(message) + "\n").encode()
         try:
-            while data:
-                data = data[os.write(outgoing, data) :]
+            with turn:
+                while data:
+                    data = data[os.write(outgoing, data) :]
         except BrokenPipeError:
             os._exit(0)
 

@@ -1,0 +1,175 @@
+"""Studies judge made-up rows as they should: consistent, fails, undecided; plans have the paper's sizes."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from whyconv import registry
+from whyconv.errors import UserError
+from whyconv.settings import configure
+from whyconv.studies._detection_arms import CONV_POOL, MLP, SCRAMBLED, SVM
+from whyconv.studies.brutzkus_sample_complexity import crossing
+
+
+def table(study, errors, training=None, spread=0.004):
+    """Rows of a plan with the test error ``errors(labels)``, a little different for every seed."""
+    rng = np.random.default_rng(0)
+    lines = []
+    for point in study.plan({}):
+        error = errors(point.labels) + spread * rng.standard_normal()
+        trained = training(point.labels) if training else 0.0
+        lines.append({**point.labels, "seed": point.trial.seed, "test_error": error, "train_error": trained})
+    return pd.DataFrame(lines)
+
+
+def by_arm(values):
+    return lambda labels: values[labels["arm"]]
+
+
+GOOD = {CONV_POOL: 0.01, MLP: 0.2, SVM: 0.2, SCRAMBLED: 0.4}
+
+
+def test_fig3a_is_consistent_only_if_both_baselines_are_worse_and_all_fit_the_sample():
+    study = configure("brutzkus.fig3a")
+    judged = study.judge(table(study, by_arm(GOOD)))
+    assert (judged.evidence.verdict, judged.control.verdict) == ("consistent", "fails")
+    for arm in (MLP, SVM):
+        assert study.judge(table(study, by_arm({**GOOD, arm: 0.005}))).evidence.verdict != "consistent"
+        flipped = {**GOOD, CONV_POOL: 0.3}
+        assert study.judge(table(study, by_arm(flipped))).evidence.verdict == "fails"
+    assert study.judge(table(study, by_arm({**GOOD, MLP: 0.03}), spread=0.1)).evidence.verdict == "undecided"
+    untrained = study.judge(table(study, by_arm(GOOD), training=lambda labels: 0.1 * (labels["arm"] == MLP)))
+    assert untrained.evidence.verdict == "fails"
+
+
+def test_fig3a_is_undecided_where_baselines_have_reached_zero():
+    study = configure("brutzkus.fig3a")
+    assert (
+        study.judge(table(study, by_arm({**GOOD, MLP: 0.0, SVM: 0.0}), spread=1e-3)).evidence.verdict
+        == "undecided"
+    )
+
+
+def test_fig3b_wants_a_linear_model_that_cannot_fit():
+    study = configure("brutzkus.fig3b")
+    fits = by_arm({CONV_POOL: 0.0, MLP: 0.0, SVM: 0.1, SCRAMBLED: 0.0})
+    assert study.judge(table(study, by_arm(GOOD), fits)).evidence.verdict == "consistent"
+    assert study.judge(table(study, by_arm(GOOD), fits)).control.verdict == "fails"
+    assert study.judge(table(study, by_arm(GOOD))).evidence.verdict == "undecided"
+    assert study.judge(table(study, by_arm({**GOOD, CONV_POOL: 0.3}), fits)).evidence.verdict == "fails"
+
+
+def test_fig4_compares_rises():
+    study = configure("brutzkus.fig4")
+
+    def rising(slopes):
+        return lambda labels: 0.05 + slopes[labels["arm"]] * labels["positions"] / 20
+
+    slopes = {CONV_POOL: 0.01, MLP: 0.3, SVM: 0.3, SCRAMBLED: 0.3}
+    judged = study.judge(table(study, rising(slopes)))
+    assert (judged.evidence.verdict, judged.control.verdict) == ("consistent", "fails")
+    assert study.judge(table(study, rising({**slopes, SVM: 0.0}))).evidence.verdict == "fails"
+    assert study.judge(table(study, rising({**slopes, CONV_POOL: 0.3}))).evidence.verdict == "fails"
+
+
+def test_layerwise_is_an_equivalence_test():
+    study = configure("brutzkus.layerwise")
+    arms = list(study.arms)
+    same = dict(zip(arms, (0.01, 0.012, 0.4), strict=True))
+    judged = study.judge(table(study, by_arm(same), spread=1e-3))
+    assert (judged.evidence.verdict, judged.control.verdict) == ("consistent", "fails")
+    better = dict(zip(arms, (0.2, 0.01, 0.4), strict=True))
+    assert study.judge(table(study, by_arm(better))).evidence.verdict == "fails"
+    assert study.judge(table(study, by_arm(same), spread=0.05)).evidence.verdict == "undecided"
+
+
+def test_sample_complexity_measures_exponents():
+    study = configure("brutzkus.sample-complexity", seeds=5)
+
+    def errors(exponents):
+        def error(labels):
+            scale = 3 * labels["value"] ** exponents[labels["arm"], labels["axis"]]
+            return float(np.clip(0.5 * np.exp(-labels["m"] / scale), 0, 0.5))
+
+        return error
+
+    pool = {(CONV_POOL, "pattern_dim"): 0.4, (CONV_POOL, "positions"): 0.2, (CONV_POOL, "channels"): 0.0}
+    good = {**pool, (MLP, "positions"): 1.5}
+    judged = study.judge(table(study, errors(good), spread=1e-4))
+    assert (judged.evidence.verdict, judged.control.verdict) == ("consistent", "fails")
+    never = study.judge(table(study, lambda labels: 0.4))
+    assert never.evidence.verdict == "undecided"
+    assert any("not reached" in str(value) for value in never.evidence.numbers.values())
+    steep = {**good, (CONV_POOL, "positions"): 0.8}
+    wide = configure("brutzkus.sample-complexity", assignments={"m": [4, 8, 16, 32, 64, 128, 256]})
+    judged = wide.judge(table(wide, errors(steep), spread=1e-4))
+    assert judged.evidence.verdict == "fails"
+
+
+def test_the_crossing_is_interpolated_in_log_m():
+    assert crossing([4, 16], [0.2, 0.0], 0.1) == pytest.approx(8)
+    assert crossing([4, 16], [0.05, 0.0], 0.1) == 4
+    assert crossing([4, 16], [0.4, 0.2], 0.1) == np.inf
+
+
+@pytest.mark.parametrize("name", [study.name for study in registry.pieces("study")])
+def test_every_preset_plans_trials_and_can_be_rebuilt(name):
+    study = registry.find("study", name)
+    for preset in study.presets:
+        chosen = configure(name, preset)
+        points = chosen.plan({})
+        assert points and len({point.trial.seed for point in points}) == chosen.seeds
+        again = study(**{k: v for k, v in chosen.canonical().items() if k != "name"})
+        assert [p.trial.key for p in again.plan({})] == [p.trial.key for p in points]
+
+
+def test_the_papers_sizes():
+    study = configure("brutzkus.fig3a", "paper")
+    trials = [point.trial for point in study.plan({})]
+    pool = next(trial for trial in trials if trial.network and trial.network.name == "conv-pool")
+    assert pool.task.shape == (10, 20) and pool.task.patterns == 20 and pool.network.channels == 500
+    assert pool.test_size == 1000 and study.seeds == 5 and pool.task.noise == 0
+    mlp = next(trial for trial in trials if trial.network and trial.network.name == "mlp")
+    assert mlp.network.hidden(mlp.task.shape) == 52
+    assert {point.labels["positions"] for point in configure("brutzkus.fig4", "paper").plan({})} >= {5, 40}
+    assert max(configure("brutzkus.fig3b", "paper").m) == 2560
+
+
+def test_the_mlp_follows_conv_pools_size():
+    study = configure("brutzkus.fig3a", assignments=["arms.ConvPool.network.channels=100"])
+    mlp = next(point.trial for point in study.plan({}) if point.labels["arm"] == MLP)
+    assert mlp.network.parameters == 100 * 21
+
+
+@pytest.mark.parametrize(
+    ("assignment", "words"),
+    [
+        ("task.colour=3", "choose from"),
+        ("task.patterns=2", "greater than or equal to 3"),
+        ("task.patterns=50", "patterns <= pattern_dim"),
+        ("arms.MLP.network.wings=2", "choose from"),
+        ("m=80,40", "increasing"),
+        ("m=[]", "increasing"),
+        ("m=word", "m = 'word' was given"),
+        ("positions", "NAME=VALUE"),
+        ("seeds=0", "greater than or equal to 1"),
+        ("task.positions=-4", "greater than or equal to 1"),
+        ("arms.MLP.learner=no-such-learner", "no learner 'no-such-learner'"),
+        ("test_size.x=3", "nothing below it"),
+    ],
+)
+def test_bad_settings_get_one_sentence(assignment, words):
+    with pytest.raises(UserError) as refusal:
+        configure("brutzkus.fig3a", "quick", [assignment])
+    assert words in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_settings_reach_what_they_name():
+    study = configure(
+        "brutzkus.fig3a", "quick", ["task.positions=7", "m=10,30", "arms.MLP.network.width=9"], seeds=2
+    )
+    assert study.task.positions == 7 and study.m == (10, 30) and study.seeds == 2
+    assert study.arms[MLP].network.width == 9
+    with pytest.raises(UserError, match="no preset 'huge'; choose one of quick, paper"):
+        configure("brutzkus.fig3a", "huge")

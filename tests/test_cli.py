@@ -1,0 +1,169 @@
+"""The command line as a person meets it: what it says, what it returns, what it refuses."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parent.parent / "examples" / "top_two_pooling.py"
+TINY = [
+    "run", "brutzkus.fig3a", "--set", "m=40,80", "--seeds", "2", "--workers", "2",
+    "--set", "task.pattern_dim=6", "--set", "task.patterns=6", "--set", "task.positions=3",
+    "--set", "test_size=200",
+]  # fmt: skip
+
+
+def whyconv(*arguments, cwd, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", "from whyconv.cli import main; main()", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "80", **environment},
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with the rows of one small run."""
+    place = tmp_path_factory.mktemp("runs")
+    done = whyconv(*TINY, "--out", "rows", cwd=place)
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+def test_a_run_says_what_it_does_and_the_same_command_reuses_everything(folder):
+    again = whyconv(*TINY, "--out", "rows", cwd=folder)
+    assert again.returncode == 0
+    assert "16 trials: 16 reused." in again.stderr
+    assert "brutzkus.fig3a" in again.stdout and "ConvPool" in again.stdout
+    assert "control" in again.stdout
+    more = whyconv(*TINY, "--seeds", "3", "--out", "rows", "--json", cwd=folder)
+    assert "24 trials: 16 reused; 8 new" in more.stderr
+    told = json.loads(more.stdout)
+    assert told["study"] == "brutzkus.fig3a" and {line["count"] for line in told["means"]} == {3}
+
+
+def test_the_report_is_one_file_with_everything(folder):
+    done = whyconv("report", "rows", "--check", "brutzkus.prop6.1", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    page = (folder / "rows" / "report.html").read_text()
+    for words in ("brutzkus.fig3a", "brutzkus.prop6.1", "whyconv run brutzkus.fig3a", "jax", "<svg"):
+        assert words in page
+    assert "brutzkus.prop6.1" in done.stdout and "Report: rows/report.html" in done.stdout
+
+
+def test_export_and_verify(folder):
+    done = whyconv("export", "rows", "--csv", cwd=folder)
+    files = [folder / line for line in done.stdout.split()]
+    assert done.returncode == 0 and all(file.is_file() for file in files)
+    parquet = whyconv("export", "rows", "--parquet", cwd=folder)
+    assert parquet.returncode == 0 and ".parquet" in parquet.stdout
+    verified = whyconv("verify", "rows", cwd=folder)
+    assert verified.returncode == 0 and "all intact" in verified.stdout
+
+
+def test_a_file_of_ones_own_works_also_in_workers(tmp_path):
+    load = ["--load", EXAMPLE]
+    done = whyconv("run", "own.top-two", "--set", "m=[40]", *load, "--out", "rows", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "top two" in done.stdout and "consistent" in done.stdout
+    checked = whyconv("check", "own.counts-repeats", *load, "--json", cwd=tmp_path)
+    assert checked.returncode == 0
+    assert json.loads(checked.stdout)[0]["control_verdict"] == "fails"
+    assert "own.top-two" in whyconv("list", *load, cwd=tmp_path).stdout
+    assert whyconv("report", "rows", cwd=tmp_path).returncode == 0
+
+
+def test_list_names_everything_without_importing_jax(tmp_path):
+    done = whyconv("list", cwd=tmp_path)
+    for name in ("brutzkus.fig3a", "brutzkus.lemma5.2", "detection", "conv-pool", "svm", "Figure 3a"):
+        assert name in done.stdout
+    code = (
+        "import sys; from whyconv import listing; listing.text(listing.everything(), True); "
+        "listing.study('brutzkus.fig4'); print([m for m in ('jax', 'sklearn', 'pandas') if m in sys.modules])"
+    )
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "[]"
+    told = json.loads(whyconv("list", "brutzkus.fig3a", "--json", cwd=tmp_path).stdout)
+    assert told["presets"]["paper"]["trials"] > 100 and told["presets"]["paper"]["seconds"] > 0
+    assert told["presets"]["paper"]["memory_bytes"] > 1e8
+
+
+def test_check_speaks_json_and_fails_when_a_verdict_is_not_the_recorded_one(tmp_path):
+    done = whyconv("check", "brutzkus.prop6.1", "--json", cwd=tmp_path)
+    keys = "claim paper statement source verdict expected control control_verdict numbers seconds"
+    assert done.returncode == 0
+    assert list(json.loads(done.stdout)[0]) == keys.split()
+    own = tmp_path / "mine.py"
+    text = EXAMPLE.read_text()
+    own.write_text(text.replace('expected: ClassVar[Any] = "holds"', 'expected: ClassVar[Any] = "vacuous"'))
+    assert whyconv("check", "own.counts-repeats", "--load", own, cwd=tmp_path).returncode == 1
+    own.write_text(text.replace("return self._difference(once=2)", "return self._difference(once=1)"))
+    unmoved = whyconv("check", "own.counts-repeats", "--load", own, cwd=tmp_path)
+    assert unmoved.returncode == 1 and "unexpected" in unmoved.stdout
+
+
+BAD = {
+    "unknown study": (["run", "brutzkus.fig9"], "no study 'brutzkus.fig9'"),
+    "unknown key": (["run", "brutzkus.fig3a", "--set", "task.colour=3"], "no setting 'task.colour'"),
+    "too few patterns": (["run", "brutzkus.fig3a", "--set", "task.patterns=2"], "greater than or equal to 3"),
+    "too many patterns": (["run", "brutzkus.fig3a", "--set", "task.patterns=50"], "patterns <= pattern_dim"),
+    "negative sizes": (["run", "brutzkus.fig3a", "--set", "task.positions=-3"], "greater than or equal to 1"),
+    "no such preset": (["run", "brutzkus.fig3a", "--preset", "huge"], "choose one of quick, paper"),
+    "no seeds": (["run", "brutzkus.fig3a", "--seeds", "0"], "greater than or equal to 1"),
+    "no workers": (["run", "brutzkus.fig3a", "--workers", "0"], "at least 1"),
+    "no limit": (["run", "brutzkus.fig3a", "--limit", "0"], "more than 0"),
+    "words for numbers": (["run", "brutzkus.fig3a", "--seeds", "many"], "valid integer"),
+    "unknown claim": (["check", "brutzkus.lemma9.9"], "no claim 'brutzkus.lemma9.9'"),
+    "unknown paper": (["check", "nobody"], "choose all, a paper (brutzkus)"),
+    "unknown command": (["dance"], "No such command 'dance'"),
+    "unknown option": (["run", "brutzkus.fig3a", "--louder"], "--louder"),
+    "no file to load": (["list", "--load", "nothing.py"], "there is no such file"),
+    "broken file to load": (["list", "--load", "broken.py"], "could not be loaded: NameError"),
+    "out is a file": (["run", "brutzkus.fig3a", "--out", "file"], "file"),
+    "no rows to report": (["report", "nowhere"], "nowhere"),
+    "no rows to verify": (["verify", "empty"], "empty"),
+    "both formats": (["export", "empty", "--csv", "--parquet"], "choose one"),
+    "damaged store": (["run", "brutzkus.fig3a", "--out", "damaged"], "damaged"),
+    "unknown optimiser": (
+        ["run", "brutzkus.fig3a", "--set", "arms.MLP.learner.optimiser=a-dam"], "no Optax optimiser"
+    ),
+    "misspelt optimiser": (
+        ["run", "brutzkus.fig3a", "--set", "arms.MLP.learner.optimiser=adamm"], "no Optax optimiser 'adamm'"
+    ),
+    "stride past the window": (
+        ["run", "brutzkus.fig3a", "--set", "arms.ConvPool.network.stride=50"], "stride <= 20"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_answered_with_one_sentence_and_touches_nothing(case, tmp_path):
+    (tmp_path / "file").write_text("precious")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "whyconv.sqlite").write_bytes(b"not a database at all" * 100)
+    (tmp_path / "broken.py").write_text("nonsense_name\n")
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    arguments, words = BAD[case]
+    done = whyconv(*arguments, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr
+    assert done.stderr.startswith("whyconv: ") and len(done.stderr.strip().splitlines()) == 1
+    assert "Traceback" not in done.stderr
+    after = {
+        path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != "lock"
+    }
+    assert {path: after[path] for path in before} == before
+    assert set(after) == set(before)
+
+
+def test_every_command_explains_itself_with_an_example(tmp_path):
+    for command in ("list", "run", "check", "report", "export", "verify"):
+        done = whyconv(command, "--help", cwd=tmp_path)
+        assert done.returncode == 0 and f"whyconv {command}" in done.stdout and "Example" in done.stdout

@@ -1,0 +1,77 @@
+"""Rows of this version, kept: a change of any number without a new version of the piece turns red.
+
+Made by ``python tests/test_golden_rows.py``. Other processors round differently, so floats are
+compared to a few per cent, counts of steps to a few per cent, and words exactly.
+"""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from whyconv.trial import Trial
+
+FILE = Path(__file__).parent / "assets" / "golden-rows.json"
+SMALL = {"name": "detection", "positions": 4, "pattern_dim": 6, "patterns": 6}
+SPECS = {
+    "conv-pool": {
+        "task": SMALL,
+        "network": {"name": "conv-pool", "channels": 20},
+        "learner": "gradient",
+        "m": 30,
+    },
+    "noisy mlp": {
+        "task": {**SMALL, "noise": 1.0},
+        "network": {"name": "mlp", "width": 20},
+        "learner": {"name": "gradient", "batch": None, "rate": 0.01},
+        "m": 30,
+    },
+    "repeated pooling": {
+        "task": {**SMALL, "conjunction": 2, "coherence": 0.2},
+        "network": {"name": "repeated-pool", "stages": [20, 10]},
+        "learner": {"name": "gradient", "epochs": 200},
+        "m": 60,
+    },
+    "layerwise": {
+        "task": SMALL,
+        "network": {"name": "conv-pool", "channels": 20, "init_law": "sphere", "radius": 1e-6},
+        "learner": {"name": "layerwise", "second_steps": 500},
+        "m": 30,
+    },
+    "svm": {"task": {**SMALL, "noise": 1.0, "noise_law": "sphere"}, "learner": "svm", "m": 60},
+    "scrambled": {
+        "task": {**SMALL, "scrambled": True},
+        "network": {"name": "conv-pool", "channels": 10, "stride": 3},
+        "learner": {"name": "gradient", "epochs": 100},
+        "m": 20,
+    },
+}
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_a_row_is_what_it_was(name, execute):
+    golden = json.loads(FILE.read_text())[name]
+    spec = {**SPECS[name], "seed": 0}
+    trial = Trial(**spec)
+    assert trial.key == golden["key"], "the identity changed: old rows would not be found again"
+    result = execute(**spec)
+    assert result.keys() == golden["result"].keys()
+    for column, value in golden["result"].items():
+        if isinstance(value, bool | str):
+            assert result[column] == value, column
+        else:
+            assert result[column] == pytest.approx(value, rel=0.05, abs=0.01), column
+
+
+if __name__ == "__main__":
+    from conftest import NoCheckpoint
+    from whyconv.execution import execute
+
+    rows = {}
+    for name, spec in SPECS.items():
+        trial = Trial(**spec, seed=0)
+        rows[name] = {
+            "key": trial.key,
+            "result": dict(execute(trial, lambda fraction: None, NoCheckpoint())[0]),
+        }
+    FILE.write_text(json.dumps(rows, indent=1) + "\n")
