@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
@@ -42,7 +43,7 @@ class Progress:
         self._task: Any = None
         self._expected = 0.0
         self._done_expected = 0.0
-        self._ratios: list[float] = []
+        self._ratios: deque[float] = deque(maxlen=20)
         self._told = time.monotonic()
 
     def watch(self, event: Event) -> None:
@@ -125,7 +126,7 @@ class Progress:
     def _left(self) -> str:
         """What is expected still, times the median of what trials took against what was expected.
 
-        The median, because the first trials also wait for compilation.
+        The median of the latest trials, because the first ones also wait for compilation.
         """
         rest = max(0.0, self._expected - self._done_expected) / max(1, self._workers)
         return f"about {duration(rest * median(self._ratios or [1.0]))}"
