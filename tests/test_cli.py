@@ -2,8 +2,10 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -46,6 +48,30 @@ def test_a_run_says_what_it_does_and_the_same_command_reuses_everything(folder):
     assert "24 trials: 16 reused; 8 new" in more.stderr
     told = json.loads(more.stdout)
     assert told["study"] == "brutzkus.fig3a" and {line["count"] for line in told["means"]} == {3}
+
+
+def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on(tmp_path):
+    command = [sys.executable, "-c", "from whyconv.cli import main; main()", *TINY, "--out", "rows"]
+    running = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    database = tmp_path / "rows" / "whyconv.sqlite"
+    for _ in range(600):
+        if database.exists():
+            break
+        time.sleep(0.1)
+    time.sleep(1)
+    os.killpg(running.pid, signal.SIGINT)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert said.strip().splitlines()[-1].startswith("whyconv: interrupted: ")
+    assert "run the same command again" in said and "Traceback" not in said
+    assert whyconv("verify", "rows", cwd=tmp_path).returncode == 0
 
 
 def test_the_report_is_one_file_with_everything(folder):

@@ -194,12 +194,10 @@ def main() -> None:
     except UsageError as error:
         complain(f"{error.format_message().rstrip('.?')}; see whyconv {_subcommand()}--help.")
         code = 2
-    except KeyboardInterrupt as error:
-        complain(str(error) or "interrupted.")
-        code = 130
     except typer.Exit as error:
         code = error.exit_code
-    except typer.Abort:
+    except (KeyboardInterrupt, typer.Abort) as error:  # Typer turns the first into the second
+        complain(str(error.__cause__ or error) or "interrupted.")
         code = 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
