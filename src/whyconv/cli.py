@@ -68,6 +68,7 @@ def run(
 ) -> None:
     """Run a study's missing trials, show its means and its verdict. The same command again resumes."""
     from whyconv import api, registry, terminal
+    from whyconv.runner.events import Interrupted
     from whyconv.settings import configure
 
     for file in load or ():
@@ -77,24 +78,17 @@ def run(
         configure(name, preset, set_ or (), seeds)  # refuse all before anything runs
     done = []
     for name in names:
-        line = _command_line().replace(f" run {study}", f" run {name}", 1)
         if len(names) > 1:
-            print(f"{name}", file=sys.stderr)
-        done.append(
-            api.run(
-                name,
-                preset,
-                set_ or (),
-                seeds,
-                out,
-                workers,
-                load or (),
-                retry_failed=retry_failed,
-                fail_fast=fail_fast,
-                limit=limit,
-                command=line,
+            print(name, file=sys.stderr)
+        line = _command_line().replace(f" run {study}", f" run {name}", 1)
+        options: dict[str, Any] = {"retry_failed": retry_failed, "fail_fast": fail_fast, "limit": limit}
+        try:
+            done.append(
+                api.run(name, preset, set_ or (), seeds, out, workers, load or (), command=line, **options)
             )
-        )
+        except Interrupted as stop:
+            terminal.complain(str(stop))
+            raise typer.Exit(130) from None
     if as_json:
         told = [_run_as_json(each) for each in done]
         print(json.dumps(told[0] if len(names) == 1 else told, indent=2))
@@ -196,8 +190,8 @@ def main() -> None:
         code = 2
     except typer.Exit as error:
         code = error.exit_code
-    except (KeyboardInterrupt, typer.Abort) as error:  # Typer turns the first into the second
-        complain(str(error.__cause__ or error) or "interrupted.")
+    except (KeyboardInterrupt, typer.Abort):
+        complain("interrupted.")
         code = 130
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
