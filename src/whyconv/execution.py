@@ -13,7 +13,6 @@ from whyconv.tasks import Sample, Task
 from whyconv.trial import Trial
 
 Result = Mapping[str, float | int | str | bool]
-SMALLEST_CAPACITY = 1024
 BLOCK = 1024
 """Examples drawn or scored by one call of a compiled program."""
 
@@ -75,8 +74,13 @@ def train_in_segments(trial: Trial, job: Job, beat: Callable[[float], None], che
 
 
 def capacity(m: int) -> int:
-    """The padded number of training rows: 1024, 4096, 16384, ...; a function of m alone."""
-    size = SMALLEST_CAPACITY
+    """The padded number of training rows: 32, 1024, 4096, 16384, ...; a function of m alone.
+
+    Few sizes, because each is a compilation; a small one, because padding costs most there.
+    """
+    if m <= 32:
+        return 32
+    size = BLOCK
     while size < m:
         size *= 4
     return size

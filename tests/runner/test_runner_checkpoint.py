@@ -47,10 +47,22 @@ def test_a_checkpoint_of_another_trial_is_ignored(saved):
     assert Checkpoint(other).load() is None
 
 
+class Trap:
+    """Leaves a file behind when it is unpickled."""
+
+    def __init__(self, path):
+        self.path = path
+
+    def __reduce__(self):
+        return (type(self.path).touch, (self.path,))
+
+
 def test_a_pickle_is_never_opened(tmp_path):
     path = tmp_path / "abc.npz"
-    np.savez(path, allow_pickle=True, array0=np.array([{}], object), digest=np.zeros(32, np.uint8))
+    trap = np.array([Trap(tmp_path / "sprung")], object)
+    np.savez(path, allow_pickle=True, array0=trap, digest=np.zeros(32, np.uint8))
     assert Checkpoint(path).load() is None
+    assert not (tmp_path / "sprung").exists()
 
 
 def test_saving_waits_for_its_time(tmp_path, monkeypatch):

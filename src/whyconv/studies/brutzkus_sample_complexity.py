@@ -63,7 +63,7 @@ class SampleComplexity(Study, name="brutzkus.sample-complexity"):
             "channels": [50, 400],
             "m": [4, 8, 16, 32],
             "control_m": [16, 64, 256, 1024, 4096],
-            "seeds": 6,
+            "seeds": 5,
             "arms.ConvPool.network.channels": 100,
         },
         "paper": {},
