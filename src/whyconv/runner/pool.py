@@ -109,8 +109,9 @@ class Pool:
         for worker in idle:
             if not self._queue:
                 return
-            if worker.take(self._queue[0], self._clock.seconds):
-                self._queue.popleft()
+            chosen = self._choose(worker)
+            if worker.take(self._queue[chosen], self._clock.seconds):
+                del self._queue[chosen]
         starting = sum(not worker.ready for worker in self._workers)
         while len(self._workers) < self._size and starting < len(self._queue):
             try:
@@ -120,6 +121,18 @@ class Pool:
             self._selector.register(worker.output, selectors.EVENT_READ, worker)
             self._workers.append(worker)
             starting += 1
+
+    def _choose(self, worker: _Worker) -> int:
+        """The first waiting trial like one that the worker has done, else unlike all that others have.
+
+        Trials that differ in m and seed only share their compiled programs, and compiling takes longer
+        than most trials; so workers keep to programs of their own while there are enough.
+        """
+        others = {kind for other in self._workers if other is not worker for kind in other.kinds}
+        kinds = [_kind(job) for job in self._queue]
+        own = (i for i, kind in enumerate(kinds) if kind in worker.kinds)
+        fresh = (i for i, kind in enumerate(kinds) if kind not in others)
+        return next(own, next(fresh, 0))
 
     def _listen(self, worker: _Worker) -> list[Outcome]:
         outcomes = []
@@ -182,6 +195,11 @@ class Pool:
         worker.end()
 
 
+def _kind(job: Mapping[str, Any]) -> str:
+    """What trials with the same compiled programs have in common."""
+    return json.dumps([job["spec"].get(part) for part in ("task", "network", "learner")], sort_keys=True)
+
+
 class _Clock:
     """Seconds during which the coordinator was watching.
 
@@ -219,6 +237,7 @@ class _Worker:
         self.silenced = False
         self.ready = False
         self.job: Mapping[str, Any] | None = None
+        self.kinds: set[str] = set()
         self.begun = False
         """Whether it said that it is at the trial in its hands, or was at one before."""
         self.fraction = 0.0
@@ -230,6 +249,7 @@ class _Worker:
         if not self._write((json.dumps(job) + "\n").encode()):
             return False
         self.job, self.fraction, self.begun = job, 0.0, False
+        self.kinds.add(_kind(job))
         self.since = self.heard = now
         return True
 
