@@ -11,12 +11,12 @@ from __future__ import annotations
 import difflib
 import hashlib
 import importlib
-import importlib.util
 import pkgutil
 import sys
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from whyconv.errors import UserError
@@ -63,18 +63,17 @@ def load(path: str | Path) -> None:
     if not file.is_file():
         raise UserError(f"--load {path} was given, but there is no such file.")
     _discover()
-    origin = hashlib.sha256(file.read_bytes()).hexdigest()[:12]
+    source = file.read_bytes()
+    origin = hashlib.sha256(source).hexdigest()[:12]
     name = f"whyconv_user_{file.stem}_{origin}"
     if name in sys.modules:
         return
-    spec = importlib.util.spec_from_file_location(name, file)
-    if spec is None or spec.loader is None:
-        raise UserError(f"--load {path} was given, but only Python files (.py) can be loaded.")
-    module = importlib.util.module_from_spec(spec)
+    module = ModuleType(name)
+    module.__file__ = str(file)
     sys.modules[name] = module
     _loading.append(origin)
     try:
-        spec.loader.exec_module(module)
+        exec(compile(source, str(file), "exec"), module.__dict__)
     except UserError:
         del sys.modules[name]
         raise

@@ -133,8 +133,8 @@ def row(of: Trial, **changes: Any) -> Row:
     """A row a fake trial could have left."""
     result, trace = outcome(of)
     fields = {"status": "ok", "result": result, "trace": trace, "environment": "0" * 16}
-    spec, versions = of.canonical(), of.versions
-    return Row(key=of.key, stem=of.stem, spec=spec, versions=versions, **{**fields, **changes})
+    identity = {"key": of.key, "stem": of.stem, "spec": of.canonical(), "versions": of.versions}
+    return Row(**{**identity, **fields, **changes})
 
 
 def outcome(of: Trial) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -24,6 +24,7 @@ from whyconv.errors import UserError
 from whyconv.runner import environment, pool
 from whyconv.runner.coordinator import complete
 from whyconv.runner.events import Finished, Interrupted, Planned, Tick, TrialFailed
+from whyconv.runner.reasons import Reasons
 from whyconv.runner.store import Store
 
 
@@ -196,6 +197,21 @@ def test_rows_of_another_environment_are_reused_and_counted(tmp_path):
     events, summary = run(FakeGrid(seeds=2), tmp_path)
     assert planned(events) == Planned(4, 1, 0, {"never run": 3}, 1)
     assert summary.rows[trial(seed=1).key].environment == "0" * 16
+
+
+def test_the_reason_is_what_differs_from_the_nearest_row():
+    of = trial()
+    now = of.versions
+
+    def reason(*versions):
+        older = [row(of, versions=each) for each in versions]
+        return Reasons(older, set(), set(), False).reason(of)
+
+    network = {**now, "network fake-network": "7"}
+    assert reason({**network, "trial": "9"}, network) == "network fake-network is now version 1 (rows have 7)"
+    assert reason({**now, "data": "ab"}) == "the data files changed"
+    assert reason({**now, "task fake-task": "1+abcdef"}) == "the file of task fake-task changed"
+    assert reason() == "never run"
 
 
 USERS_FILE = """

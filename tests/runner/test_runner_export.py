@@ -86,6 +86,11 @@ def test_every_run_has_its_table(tmp_path):
     assert len(table_of(paths, "fake-search-quick-")) == len(summary.points)
 
 
+def test_text_that_is_no_text_is_written_all_the_same(tmp_path):
+    complete(FakeGrid(does=("surrogate",), ms=(10,), seeds=1), tmp_path, options())
+    assert table_of(export(tmp_path), "fake-grid-")[0]["name"] == "?"
+
+
 def test_parquet_holds_the_same(finished):
     pandas = pytest.importorskip("pandas")
     paths = export(finished, "parquet")

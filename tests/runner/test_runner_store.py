@@ -135,7 +135,7 @@ def test_flipped_bits_anywhere_never_give_a_wrong_row(folder):
     """Whatever byte is damaged, a store is refused, or gives rows that are the ones written."""
     content = (folder / FILE).read_bytes()
     good = {**ROWS, FAILED.key: FAILED}
-    for place in range(0, len(content), 97):
+    for place in range(0, len(content), 173):
         damaged = bytearray(content)
         damaged[place] ^= 0x11
         (folder / FILE).write_bytes(damaged)

@@ -62,7 +62,7 @@ class SampleComplexity(Study, name="brutzkus.sample-complexity"):
             "positions": [5, 40],
             "channels": [50, 400],
             "m": [4, 8, 16, 32],
-            "control_m": [16, 64, 256, 1024, 4096],
+            "control_m": [16, 64, 1024, 4096],
             "seeds": 5,
             "arms.ConvPool.network.channels": 100,
         },
