@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+OLD = Path(__file__).parent / "assets" / "store-v1"
 EXAMPLE = Path(__file__).parent.parent / "examples" / "top_two_pooling.py"
 TINY = [
     "run", "brutzkus.fig3a", "--set", "m=40,80", "--seeds", "2", "--workers", "2",
@@ -44,10 +46,42 @@ def test_a_run_says_what_it_does_and_the_same_command_reuses_everything(folder):
     assert "16 trials: 16 reused." in again.stderr
     assert "brutzkus.fig3a" in again.stdout and "ConvPool" in again.stdout
     assert "control" in again.stdout
-    more = whyconv(*TINY, "--seeds", "3", "--out", "rows", "--json", cwd=folder)
+    copy = folder / "more"
+    shutil.copytree(folder / "rows", copy)
+    more = whyconv(*TINY, "--seeds", "3", "--out", "more", "--json", cwd=folder)
     assert "24 trials: 16 reused; 8 new" in more.stderr
     told = json.loads(more.stdout)
     assert told["study"] == "brutzkus.fig3a" and {line["count"] for line in told["means"]} == {3}
+
+
+def test_real_trials_give_the_same_bytes_with_one_worker_or_two_and_when_killed(folder, tmp_path):
+    """The other folder was filled by two workers without a disturbance."""
+    command = [
+        sys.executable,
+        "-c",
+        "from whyconv.cli import main; main()",
+        *TINY,
+        "--workers",
+        "1",
+        "--out",
+        "rows",
+    ]
+    for seconds in (3.0, 5.0, 7.0):
+        running = subprocess.Popen(
+            command, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
+        time.sleep(seconds)
+        running.kill()
+        running.wait()
+    assert whyconv(*command[3:], cwd=tmp_path).returncode == 0
+    exported = {}
+    for place in (folder, tmp_path):
+        whyconv(*TINY, "--out", "rows", cwd=place)
+        files = whyconv("export", "rows", cwd=place).stdout.split()
+        exported[place] = {
+            Path(file).name: (place / file).read_bytes() for file in files if "durations" not in file
+        }
+    assert exported[folder] == exported[tmp_path]
 
 
 def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on(tmp_path):
@@ -162,6 +196,18 @@ BAD = {
     "misspelt optimiser": (
         ["run", "brutzkus.fig3a", "--set", "arms.MLP.learner.optimiser=adamm"], "no Optax optimiser 'adamm'"
     ),
+    "sample beyond the limit": (["run", "brutzkus.fig3a", "--set", "m=20000000"], "m = 20000000 was given"),
+    "no network": (["run", "brutzkus.fig3a", "--set", "arms.MLP.network=null"], "none was given"),
+    "no example": (["run", "brutzkus.sample-complexity", "--set", "m=0,4"], "m = 0 was given"),
+    "wrong network": (["run", "brutzkus.layerwise", "--set", "arms.Layerwise.network=mlp"], "conv-pool only"),
+    "matches nobody": (["run", "brutzkus.fig3a", "--set", "arms.MLP.matches=nobody"], "no arm with"),
+    "missing arm": (["run", "brutzkus.fig4", "--set", 'arms={"MLP": {"learner": "svm"}}'], "is missing"),
+    "no arms": (["run", "brutzkus.sample-complexity", "--set", "arms={}"], "is missing"),
+    "report nowhere": (["report", OLD, "--out", "no/such/dir.html"], "no/such/dir.html"),
+    "a name too long": (["run", "brutzkus.fig3a", "--out", "x" * 300], "name too long"),
+    "exiting file": (["list", "--load", "exits.py"], "SystemExit"),
+    "piece without words": (["list", "--load", "wordless.py"], "lacks a docstring"),
+    "half a claim": (["list", "--load", "half.py"], "lacks check, control, reference, expected, broken"),
     "stride past the window": (
         ["run", "brutzkus.fig3a", "--set", "arms.ConvPool.network.stride=50"], "stride <= 20"
     ),
@@ -175,6 +221,13 @@ def test_bad_input_is_answered_with_one_sentence_and_touches_nothing(case, tmp_p
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "whyconv.sqlite").write_bytes(b"not a database at all" * 100)
     (tmp_path / "broken.py").write_text("nonsense_name\n")
+    (tmp_path / "exits.py").write_text("raise SystemExit(3)\n")
+    (tmp_path / "wordless.py").write_text(
+        "from whyconv.networks.dense import MLP\n\n\nclass Mute(MLP, name='mute'):\n    __doc__ = None\n"
+    )
+    (tmp_path / "half.py").write_text(
+        "from whyconv.claims import Claim\n\n\nclass Half(Claim, name='half'):\n    'A half.'\n"
+    )
     before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
     arguments, words = BAD[case]
     done = whyconv(*arguments, cwd=tmp_path)

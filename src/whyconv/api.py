@@ -18,6 +18,7 @@ from whyconv.errors import UserError
 from whyconv.settings import configure
 from whyconv.studies import Judgement, Point, Study
 from whyconv.trial import Row
+from whyconv.verdict import Evidence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -85,7 +86,7 @@ class Run:
 def run(
     study: str,
     preset: str = "quick",
-    set: Mapping[str, Any] | Iterable[str] = (),
+    set: Mapping[str, Any] | Iterable[str] | str = (),
     seeds: int | None = None,
     out: str | Path | None = None,
     workers: int | None = None,
@@ -112,6 +113,8 @@ def run(
     loads = [load] if isinstance(load, str | Path) else list(load)
     for file in loads:
         registry.load(file)
+    if not isinstance(set, Mapping):
+        set = [set] if isinstance(set, str) else list(set)
     chosen = configure(study, preset, set, seeds)
     folder = Path(out or RUNS)
     line = command or _command(study, preset, set, seeds, out, loads)
@@ -167,7 +170,8 @@ def check(
     """Decide claims and their controls: one by name, all of a paper, or ``all``.
 
     Each is a dictionary with the keys claim, paper, statement, source, verdict, expected, control,
-    control_verdict, numbers, seconds. ``watch`` is called with every claim's name before its turn.
+    control_verdict, numbers, seconds. ``watch`` is called with every claim's name before its
+    turn, and with "" at the end.
     """
     for file in [load] if isinstance(load, str | Path) else load:
         registry.load(file)
@@ -175,7 +179,7 @@ def check(
     for claim in chosen_claims(which):
         watch(claim.name)
         begin = time.monotonic()
-        decided, broken = claim().check(), claim().control()
+        decided, broken = _decided(claim().check), _decided(claim().control)
         found.append(
             {
                 "claim": claim.name,
@@ -190,12 +194,22 @@ def check(
                 "seconds": round(time.monotonic() - begin, 3),
             }
         )
+    watch("")
     return found
 
 
+def _decided(check: Callable[[], Evidence]) -> Evidence:
+    """A check that raises decides nothing, and must not keep the others from being decided."""
+    try:
+        return check()
+    except Exception as error:
+        return Evidence("undecided", {"error": f"{type(error).__name__}: {error}"})
+
+
 def as_expected(claim: Mapping[str, Any]) -> bool:
-    """Whether the verdict is the recorded one and the control flips it."""
-    return claim["verdict"] == claim["expected"] and claim["control_verdict"] != claim["expected"]
+    """Whether the verdict is the recorded one and the control, decided itself, flips it."""
+    flipped = claim["control_verdict"] not in (claim["expected"], "undecided")
+    return claim["verdict"] == claim["expected"] and flipped
 
 
 def chosen_claims(which: str) -> list[Any]:

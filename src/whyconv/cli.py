@@ -68,7 +68,7 @@ def run(
 ) -> None:
     """Run a study's missing trials, show its means and its verdict. The same command again resumes."""
     from whyconv import api, registry, terminal
-    from whyconv.runner.events import Interrupted
+    from whyconv.runner.events import Interrupted, TrialFailed
     from whyconv.settings import configure
 
     for file in load or ():
@@ -89,6 +89,9 @@ def run(
         except Interrupted as stop:
             terminal.complain(str(stop))
             raise typer.Exit(130) from None
+        except TrialFailed as stop:
+            terminal.complain(str(stop))
+            raise typer.Exit(1) from None
     if as_json:
         told = [_run_as_json(each) for each in done]
         print(json.dumps(told[0] if len(names) == 1 else told, indent=2))
@@ -138,8 +141,8 @@ def report(
     from whyconv import api, terminal
     from whyconv.report.assemble import assemble
 
-    claims = api.check(check, load or (), watch=_announcer(False)) if check else []
     runs = api.open_runs(folder, load or ())
+    claims = api.check(check, load or (), watch=_announcer(False)) if check else []
     path = assemble(runs, out or folder / "report.html", claims, _command_line())
     terminal.print_verdicts(claims, runs)
     print(f"Report: {path}")
@@ -185,6 +188,12 @@ def main() -> None:
     except UserError as error:
         complain(str(error))
         code = 2
+    except OSError as error:
+        if isinstance(error, BrokenPipeError):
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            sys.exit(0)
+        complain(f"{error.filename}: {error.strerror}; give a path that can be used.")
+        code = 2
     except UsageError as error:
         complain(f"{error.format_message().rstrip('.?')}; see whyconv {_subcommand()}--help.")
         code = 2
@@ -193,9 +202,6 @@ def main() -> None:
     except (KeyboardInterrupt, typer.Abort):
         complain("interrupted.")
         code = 130
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        code = 0
     sys.exit(code if isinstance(code, int) else 0)
 
 
@@ -214,7 +220,9 @@ def _announcer(quiet: bool) -> Any:
     """Names each claim on stderr as its turn comes, if someone is looking."""
     if quiet or not sys.stderr.isatty():
         return lambda name: None
-    return lambda name: print(f"\r\033[Kchecking {name} ...", end="", file=sys.stderr, flush=True)
+    return lambda name: print(
+        f"\r\033[K{name and f'checking {name} ...'}", end="", file=sys.stderr, flush=True
+    )
 
 
 def _run_as_json(done: Any) -> dict[str, Any]:

@@ -49,12 +49,22 @@ def execute(
             "train_error": error(fit, train, trial.m),
             "test_error": error(fit, test, trial.test_size),
         }
-        if trial.network is not None and trial.network.reads_set(trial.task.shape):
-            law = trial.task.set_law(keys["world"])
-            if law is not None:
-                wrong = np.where(scores(fit, law.x) > 0, 1, -1) != law.y
-                result["exact_error"] = float(law.probability[wrong].sum())
+        if (exact := exact_error(trial, fit, keys["world"])) is not None:
+            result["exact_error"] = exact
     return result, fit.trace
+
+
+def exact_error(trial: Trial, fit: Fit, world: jax.Array) -> float | None:
+    """The error under the task's law without sampling, where the network reads only sets of rows."""
+    network = trial.network
+    if network is None or not network.reads_set(trial.task.shape):
+        return None
+    if (law := trial.task.set_law(world)) is not None:
+        wrong = np.where(scores(fit, law.x) > 0, 1, -1) != law.y
+        return float(law.probability[wrong].sum())
+    if trial.exact and network.pooled_parts(fit.params, np.zeros((1, trial.task.shape[1]))) is not None:
+        return trial.task.pooled_error(world, lambda rows: network.pooled_parts(fit.params, rows))
+    return None
 
 
 def train_in_segments(trial: Trial, job: Job, beat: Callable[[float], None], checkpoint: Checkpoint) -> Fit:

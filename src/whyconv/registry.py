@@ -28,6 +28,14 @@ _loading: list[str] = []
 
 def add(piece: type[Any]) -> None:
     """Called for every named subclass of :class:`whyconv.spec.Piece`; two of one name are refused."""
+    missing = [
+        *sorted(piece.__abstractmethods__),
+        *(name for name in piece.required if not hasattr(piece, name)),
+    ]
+    if not (piece.__doc__ or "").strip():
+        missing.append("a docstring whose first line says what it is")
+    if missing:
+        raise UserError(f"the {piece.kind} {piece.name!r} of {piece.__module__} lacks {', '.join(missing)}.")
     slot = (piece.kind, piece.name)
     known = _pieces.get(slot)
     if known is not None and _home(known) != _home(piece):
@@ -63,7 +71,10 @@ def load(path: str | Path) -> None:
     if not file.is_file():
         raise UserError(f"--load {path} was given, but there is no such file.")
     _discover()
-    source = file.read_bytes()
+    try:
+        source = file.read_bytes()
+    except OSError as error:
+        raise UserError(f"--load {path} cannot be read: {error.strerror}.") from None
     origin = hashlib.sha256(source).hexdigest()[:12]
     name = f"whyconv_user_{file.stem}_{origin}"
     if name in sys.modules:
@@ -73,11 +84,11 @@ def load(path: str | Path) -> None:
     sys.modules[name] = module
     _loading.append(origin)
     try:
-        exec(compile(source, str(file), "exec"), module.__dict__)
+        exec(compile(source, str(file), "exec", dont_inherit=True), module.__dict__)
     except UserError:
         del sys.modules[name]
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise UserError(f"{path} could not be loaded: {type(error).__name__}: {error}.") from error
     finally:

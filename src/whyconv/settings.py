@@ -67,7 +67,8 @@ def _assign(values: dict[str, Any], path: str, value: Any) -> None:
             raise UserError(f"there is no setting {path!r} ({part!r} is unknown); choose from {choices}.")
         if depth < len(parents):
             place = place[part]
-    place[last] = value
+    listed = isinstance(place.get(last), list | tuple)
+    place[last] = [value] if listed and not isinstance(value, list | tuple) else value
 
 
 def _fields(value: Any) -> Any:

@@ -55,6 +55,8 @@ class Piece(Spec):
     version: ClassVar[int] = 1
     reference: ClassVar[str] = ""
     origin: ClassVar[str] = ""
+    required: ClassVar[tuple[str, ...]] = ()
+    """Class variables a named piece of this kind must have."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__()

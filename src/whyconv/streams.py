@@ -33,7 +33,7 @@ def stream(name: str, *parts: object) -> jax.Array:
 
 def streams(trial: Trial) -> dict[str, jax.Array]:
     """The five streams of a trial."""
-    task, seed = trial.task.canonical(), trial.seed
+    task, seed = trial.task.lineage(), trial.seed
     network = trial.network.canonical() if trial.network else None
     named = {name: stream(name, task, seed) for name in ("world", "train", "test")}
     return {**named, "init": stream("init", network, seed), "batches": stream("batches", seed)}

@@ -27,12 +27,14 @@ class Trial(Spec):
     m: int = Field(ge=1, le=10_000_000)
     seed: int = Field(ge=0, le=2**31 - 1)
     test_size: int = Field(1000, ge=1, le=10_000_000)
+    exact: bool = False
+    """Also the exact error where it takes seconds; where it takes no time it is always there."""
     dtype: Literal["float32", "float64"] = "float32"
 
     @model_validator(mode="after")
     def _has_network(self) -> Trial:
-        if self.learner.needs_network and self.network is None:
-            raise ValueError(f"the learner {self.learner.name} trains a network, and none was given")
+        if refusal := self.learner.refusal(self.network):
+            raise ValueError(refusal)
         return self
 
     @cached_property

@@ -72,7 +72,7 @@ def test_unbalanced_classes_are_reported():
 
 
 def test_it_trains_conv_pool_only_and_needs_two_examples(execute):
-    with pytest.raises(ValueError, match="conv-pool"):
-        execute(task="detection", network=MLP(width=2), learner="layerwise", m=4, seed=0)
+    with pytest.raises(ValueError, match="conv-pool only"):
+        Trial(task="detection", network=MLP(width=2), learner="layerwise", m=4, seed=0)
     with pytest.raises(ValueError, match="m >= 2"):
         execute(task="detection", network="conv-pool", learner="layerwise", m=1, seed=0)

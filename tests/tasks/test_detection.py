@@ -117,6 +117,12 @@ def test_scrambling_permutes_coordinates_and_keeps_labels():
     assert sorted(order) == list(range(12)) and order != list(range(12))
 
 
+def test_a_scrambled_task_has_the_same_examples():
+    plain, mixed = Detection(positions=3), Detection(positions=3, scrambled=True)
+    assert plain.lineage() == mixed.lineage() != Detection(positions=4).lineage()
+    assert plain.canonical() != mixed.canonical()
+
+
 @given(tasks())
 @settings(max_examples=12, deadline=None)
 def test_the_set_law_is_the_law_of_the_sampled_sets(task):

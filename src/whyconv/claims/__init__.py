@@ -19,6 +19,7 @@ class Claim(Piece):
     """
 
     kind: ClassVar[str] = "claim"
+    required: ClassVar[tuple[str, ...]] = ("reference", "expected", "broken")
     reference: ClassVar[str]
     """Where the statement stands: ``"Brutzkus & Globerson, Lemma 5.2"``."""
     provenance: ClassVar[Literal["paper", "derived", "reconstructed"]] = "paper"

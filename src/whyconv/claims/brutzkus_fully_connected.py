@@ -37,7 +37,7 @@ class Proposition61(Claim, name="brutzkus.prop6.1"):
         sizes = ((2, 3), (3, 3), (3, 4), (4, 4), (5, 4), (6, 4))
         places = {n: range(n if roaming else 1) for n in range(2, 51)}
         proved = {n: linear_certificate(n, places[n]) for n in places}
-        tight = all(lower == upper for lower, upper in proved.values())
+        tight = all(lower == upper == 2 * n for n, (lower, upper) in proved.items())
         solved = {size: _least_linear(*size, places[size[0]]) for size in sizes}
         gap = max(abs(solved[size] - float(proved[size[0]][0])) for size in sizes)
         above = min(float(lower) / n for n, (lower, _) in proved.items())
@@ -49,7 +49,7 @@ class Proposition61(Claim, name="brutzkus.prop6.1"):
                 "least |w|^2 by QP, n = 6": solved[6, 4],
                 "proved least |w|^2, n = 6": float(proved[6][0]),
                 "proved least |w|^2 / n, over n <= 50": above,
-                "dual meets primal for all n": tight,
+                "dual = primal = 2n for all n": tight,
                 "largest |QP - proved|": gap,
             },
         )
@@ -106,7 +106,7 @@ class FullyConnectedBound(Claim, name="brutzkus.fc-bound"):
         by_d = {d: _feature_product(d, 6, sum_pooling) for d in (3, 4, 5, 6, 7)}
         spread = max(by_n.values()) / min(by_n.values())
         linear = all(product <= proved_norm_product(d) for d, product in by_d.items())
-        holds = exact and max(spare) <= 1 and linear and spread <= 2
+        holds = exact and max(spare) <= 1 and linear and spread <= 2 and exponent > 1.5
         return Evidence(
             "holds" if holds else "fails",
             {

@@ -75,6 +75,12 @@ class Learner(Piece):
     kind: ClassVar[str] = "learner"
     needs_network: ClassVar[bool] = True
 
+    def refusal(self, network: Network | None) -> str:
+        """Why this network cannot be trained; empty if it can."""
+        if self.needs_network and network is None:
+            return f"the learner {self.name} trains a network, and none was given"
+        return ""
+
     @abstractmethod
     def start(self, job: Job) -> State:
         """The state before the first segment; cheap, also used as the shape of a checkpoint."""

@@ -52,6 +52,12 @@ class Layerwise(Learner, name="layerwise"):
     second_rate: float | None = Field(None, gt=0)
     tolerance: float = Field(1e-3, ge=0)
 
+    def refusal(self, network: Network | None) -> str:
+        """Only ConvPool has the two layers the algorithm speaks of."""
+        return (
+            "" if isinstance(network, ConvPool) else "the learner layerwise trains the network conv-pool only"
+        )
+
     def rates(self, channels: int) -> tuple[float, float]:
         """(eta_1, eta_2) for k = ``channels``."""
         return (
@@ -68,19 +74,20 @@ class Layerwise(Learner, name="layerwise"):
         return Layers(params["w"], params["a"], zero, zero, jnp.full((), jnp.inf, float), trace, zero + 64)
 
     def advance(self, job: Job, state: Layers) -> Layers:
-        """First all of the first layer (few steps), then about a second of the second."""
+        """About a second of the first layer, or of the second once the first is done."""
         network = _conv_pool(job.network)
         first_layer, second_layer = programs(network, self)
         half = -(-job.m // 2)
         if half == job.m:
             raise ValueError("the layerwise learner splits its sample in two, so it needs m >= 2")
         x, y = job.sample.x[: job.m], job.sample.y[: job.m]
-        if int(state.first) < self.first_steps:
-            w = first_layer(state.w, state.a, network.prepare(x[:half]), y[:half])
-            return state._replace(w=w, first=jnp.asarray(self.first_steps, state.first.dtype))
         begin = time.monotonic()
-        until = jnp.minimum(state.second + state.pace, self.second_steps)
-        state = jax.block_until_ready(second_layer(state, network.prepare(x[half:]), y[half:], until))
+        if int(state.first) < self.first_steps:
+            until = jnp.minimum(state.first + state.pace, self.first_steps)
+            state = jax.block_until_ready(first_layer(state, network.prepare(x[:half]), y[:half], until))
+        else:
+            until = jnp.minimum(state.second + state.pace, self.second_steps)
+            state = jax.block_until_ready(second_layer(state, network.prepare(x[half:]), y[half:], until))
         seconds = max(time.monotonic() - begin, 1e-3)
         pace = int(np.clip(int(state.pace) / seconds, 1, 8 * int(state.pace)))
         return state._replace(pace=jnp.asarray(pace, state.pace.dtype))
@@ -137,23 +144,23 @@ class Layerwise(Learner, name="layerwise"):
 
 def _conv_pool(network: Network | None) -> ConvPool:
     if not isinstance(network, ConvPool):
-        raise ValueError("the layerwise learner trains the network conv-pool only")
+        raise TypeError("the learner layerwise trains the network conv-pool only")
     return network
 
 
 @once
 def programs(network: ConvPool, learner: Layerwise) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Compiled: all T_1 steps of the first layer; some steps of the second on fixed features."""
+    """Compiled: some steps of the first layer; some of the second, on fixed features."""
     eta_1, eta_2 = learner.rates(network.channels)
 
     def mean_loss(w: jax.Array, a: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
         return jax.nn.softplus(-y * network.apply({"w": w, "a": a}, x)).mean()
 
-    def first_layer(w: jax.Array, a: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
+    def first_layer(state: Layers, x: jax.Array, y: jax.Array, until: jax.Array) -> Layers:
         def step(_: int, w: jax.Array) -> jax.Array:
-            return w - eta_1 * jax.grad(mean_loss)(w, a, x, y)
+            return w - eta_1 * jax.grad(mean_loss)(w, state.a, x, y)
 
-        return jax.lax.fori_loop(0, learner.first_steps, step, w)
+        return state._replace(w=jax.lax.fori_loop(state.first, until, step, state.w), first=until)
 
     def second_layer(state: Layers, x: jax.Array, y: jax.Array, until: jax.Array) -> Layers:
         z = y[:, None] * network.features({"w": state.w}, x)

@@ -42,6 +42,14 @@ class Network(Piece):
     def flops(self, shape: tuple[int, ...]) -> int:
         """Multiplications and additions of one forward pass on one example, in closed form."""
 
+    def pooled_parts(self, params: Params, rows: Any) -> tuple[Any, Any] | None:
+        """(scores, readout) if the network is readout . max(0, max over rows of scores).
+
+        Scores have the shape (channels, rows); None for any other network.
+        """
+        del params, rows
+        return None
+
     def reads_set(self, shape: tuple[int, ...]) -> bool:
         """Whether the score depends on the input only through the set of its rows."""
         del shape

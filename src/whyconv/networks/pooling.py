@@ -98,6 +98,11 @@ class ConvPool(Network, name="conv-pool"):
         windows, window = self.windows(shape)
         return 2 * self.channels * (windows * window + 1)
 
+    def pooled_parts(self, params: dict[str, Any], rows: Any) -> tuple[Any, Any] | None:
+        """(W rows^T, a) where max-pooling is over whole positions."""
+        whole = self.pooling == "max" and self.stride is None
+        return ((rows @ params["w"]).T, params["a"]) if whole else None
+
     def reads_set(self, shape: tuple[int, ...]) -> bool:
         """True for max-pooling over whole positions: the maximum does not count repetitions."""
         del shape

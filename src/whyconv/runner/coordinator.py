@@ -14,7 +14,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whyconv.runner import database, environment
+from whyconv.errors import UserError
+from whyconv.runner import environment
 from whyconv.runner.checkpoint import Checkpoint
 from whyconv.runner.events import (
     Event,
@@ -50,8 +51,10 @@ def complete(
     only after the row is on disk. Ctrl-C ends the workers and raises :class:`Interrupted`.
     """
     folder = Path(out)
-    if not (folder / database.FILE).exists():
-        study.plan({})  # a study that cannot be planned leaves no folder behind
+    if not study.plan({}):  # asked before anything is opened: a study that refuses leaves no trace
+        raise UserError(
+            f"{study.name} plans no trial with these settings; give it at least one arm and value."
+        )
     with Store.open(folder) as store:
         run = _Run(study, store, options or Options(), watch)
         try:
@@ -136,8 +139,9 @@ class _Run:
         next_tick = 0.0
         with _deferred_interrupt() as interrupted:
             while pool.unfinished:
-                for outcome in pool.wait(0.1):
-                    self._keep(outcome)
+                kept = [self._keep(outcome) for outcome in pool.wait(0.1)]
+                if self._options.fail_fast and (failed := [row for row in kept if row.status == "failed"]):
+                    raise self._stopped(failed[0])
                 if interrupted():
                     break
                 if time.monotonic() >= next_tick:
@@ -147,7 +151,7 @@ class _Run:
         if interrupted():
             raise KeyboardInterrupt
 
-    def _keep(self, outcome: Outcome) -> None:
+    def _keep(self, outcome: Outcome) -> Row:
         """Store the row, then tell."""
         point = self.points[outcome.key]
         row = Row(
@@ -176,11 +180,14 @@ class _Run:
                 total=len(self.points),
             )
         )
-        if row.status == "failed" and self._options.fail_fast:
-            raise TrialFailed(
-                f"the trial {_told(point.labels)} failed ({row.error}); the other rows are kept, and "
-                "the run goes on without --fail-fast."
-            )
+        return row
+
+    def _stopped(self, row: Row) -> TrialFailed:
+        labels = _told(self.points[row.key].labels)
+        return TrialFailed(
+            f"the trial {labels} failed ({row.error}); the other rows are kept, and the run goes on "
+            "without --fail-fast."
+        )
 
     def _has_other_settings(self) -> bool:
         settings = [run.settings for run in self._store.runs() if run.study == self._study.name]

@@ -44,6 +44,7 @@ class Study(Piece):
     """
 
     kind: ClassVar[str] = "study"
+    required: ClassVar[tuple[str, ...]] = ("title", "criterion", "broken", "presets")
     title: ClassVar[str]
     criterion: ClassVar[str]
     """How the study judges itself, in a sentence."""

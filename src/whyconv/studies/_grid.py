@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator
 
@@ -39,10 +39,19 @@ class Arm(Spec):
 class GridStudy(Study):
     """Arms times values times seeds; all arms see the same examples, a larger m contains the smaller."""
 
+    needed: ClassVar[tuple[str, ...]] = ()
+    """The arms that the criterion speaks of."""
+
     task: TaskField
     arms: dict[str, Arm]
     m: tuple[int, ...]
     test_size: int = Field(1000, ge=1, le=1_000_000)
+    exact: bool = False
+
+    @field_validator("arms")
+    @classmethod
+    def _complete(cls, arms: dict[str, Arm]) -> dict[str, Arm]:
+        return complete_arms(arms, cls.needed)
 
     @field_validator("m")
     @classmethod
@@ -76,9 +85,20 @@ class GridStudy(Study):
             model = self.arms[arm.matches].network
             if model is not None:
                 network = changed(network, {"parameters": model.parameter_count(task.shape)})
-        return Trial(
-            task=task, network=network, learner=arm.learner, m=m, seed=seed, test_size=self.test_size
-        )
+        values = {"task": task, "network": network, "learner": arm.learner, "m": m, "seed": seed}
+        return checked(Trial, {**values, "test_size": self.test_size, "exact": self.exact}, f"arm {name}")
+
+
+def complete_arms(arms: dict[str, Arm], needed: Iterable[str]) -> dict[str, Arm]:
+    """The arms, if those needed are there and every ``matches`` names one that has a network."""
+    for name in needed:
+        if name not in arms:
+            raise ValueError(f"the arm {name!r} is missing, and the criterion needs it")
+    for name, arm in arms.items():
+        model = arms.get(arm.matches) if arm.matches is not None else None
+        if arm.matches is not None and (model is None or model.network is None):
+            raise ValueError(f"{name} matches {arm.matches!r}, which is no arm with a network")
+    return arms
 
 
 def changed(piece: Any, fields: Mapping[str, Any]) -> Any:

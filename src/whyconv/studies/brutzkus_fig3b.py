@@ -37,6 +37,8 @@ class Figure3b(GridStudy, name="brutzkus.fig3b"):
         "paper": {},
     }
 
+    needed: ClassVar[tuple[str, ...]] = (CONV_POOL, *BASELINES, SCRAMBLED)
+
     task: TaskField = Field({"name": "detection", "noise": 1.0}, validate_default=True)
     arms: dict[str, Arm] = Field(default_factory=arms, validate_default=True)
     m: tuple[int, ...] = (10, 20, 40, 80, 160, 320, 640, 1280, 2560)

@@ -37,6 +37,8 @@ class Figure4(GridStudy, name="brutzkus.fig4"):
         "paper": {},
     }
 
+    needed: ClassVar[tuple[str, ...]] = (CONV_POOL, *BASELINES, SCRAMBLED)
+
     task: TaskField = Field({"name": "detection", "noise": 1.0}, validate_default=True)
     arms: dict[str, Arm] = Field(default_factory=arms, validate_default=True)
     m: tuple[int, ...] = (200,)

@@ -6,11 +6,12 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
+from whyconv.spec import checked
 from whyconv.studies import Judgement, Point, Study
 from whyconv.studies._detection_arms import CONV_POOL, MLP
-from whyconv.studies._grid import Arm, changed, worst
+from whyconv.studies._grid import Arm, changed, complete_arms, worst
 from whyconv.tasks import TaskField
 from whyconv.trial import Row, Trial
 from whyconv.verdict import Evidence, Number, Verdict
@@ -38,7 +39,7 @@ class SampleComplexity(Study, name="brutzkus.sample-complexity"):
     m(target) is read off each seed's curve: where the error first falls to ``target``, between two
     sample sizes by interpolation in log m. The slope of log m(target) on the logarithm of what
     varies is the exponent; one a seed, with a Student t interval over seeds. A curve that never
-    gets there has no m(target): the exponent is then undecided.
+    gets there, or is there from the first m on, has no m(target): the exponent is then undecided.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Theorem 5.1 and section 7"
@@ -61,7 +62,7 @@ class SampleComplexity(Study, name="brutzkus.sample-complexity"):
             "dimensions": [10, 80],
             "positions": [5, 40],
             "channels": [50, 400],
-            "m": [4, 8, 16, 32],
+            "m": [2, 4, 8, 16, 32],
             "control_m": [16, 64, 1024, 4096],
             "seeds": 5,
             "arms.ConvPool.network.channels": 100,
@@ -74,11 +75,16 @@ class SampleComplexity(Study, name="brutzkus.sample-complexity"):
     dimensions: tuple[int, ...] = Field((10, 20, 40, 80), min_length=2)
     positions: tuple[int, ...] = Field((5, 10, 20, 40), min_length=2)
     channels: tuple[int, ...] = Field((125, 250, 500, 1000), min_length=2)
-    m: tuple[int, ...] = Field((3, 4, 6, 8, 12, 16, 24, 32, 64), min_length=2)
+    m: tuple[int, ...] = Field((2, 3, 4, 6, 8, 12, 16, 24, 32, 64), min_length=2)
     control_m: tuple[int, ...] = Field((16, 32, 64, 128, 256, 512, 1024, 2048), min_length=2)
     seeds: int = Field(10, ge=1, le=10_000)
     target: float = Field(0.1, gt=0, lt=0.5)
     test_size: int = Field(1000, ge=1, le=1_000_000)
+
+    @field_validator("arms")
+    @classmethod
+    def _complete(cls, arms: dict[str, Arm]) -> dict[str, Arm]:
+        return complete_arms(arms, (CONV_POOL, MLP))
 
     def plan(self, rows: Mapping[str, Row]) -> list[Point]:
         """Three axes through one middle for ConvPool, the axis of positions for the MLP."""
@@ -88,9 +94,8 @@ class SampleComplexity(Study, name="brutzkus.sample-complexity"):
             for m in self.m if arm == CONV_POOL else self.control_m:
                 for seed in range(self.seeds):
                     learner = self.arms[arm].learner
-                    trial = Trial(
-                        task=task, network=network, learner=learner, m=m, seed=seed, test_size=self.test_size
-                    )
+                    values = {"task": task, "network": network, "learner": learner, "m": m, "seed": seed}
+                    trial = checked(Trial, {**values, "test_size": self.test_size}, f"arm {arm}")
                     points.append(Point({"arm": arm, "axis": axis, "value": value, "m": m}, trial))
         return points
 
@@ -136,7 +141,7 @@ class SampleComplexity(Study, name="brutzkus.sample-complexity"):
         values = sorted({value for by_value in needed.values() for value in by_value})
         told = ", ".join(f"{v}: {np.mean([needed[s][v] for s in needed]):.3g}" for v in values)
         if any(not math.isfinite(m) for by_value in needed.values() for m in by_value.values()):
-            return None, told.replace("inf", "not reached")
+            return None, told.replace("inf", "not reached").replace("nan", f"below {min(part['m'])}")
         slopes = [
             float(np.polyfit(np.log(values), np.log([by_value[v] for v in values]), 1)[0])
             for by_value in needed.values()
@@ -165,11 +170,14 @@ class SampleComplexity(Study, name="brutzkus.sample-complexity"):
 
 
 def crossing(m: Sequence[int], errors: Sequence[float], target: float) -> float:
-    """Where the error first falls to ``target``, by interpolation in log m; inf if it never does."""
+    """Where the error first falls to ``target``, by interpolation in log m.
+
+    inf if it never does; nan if the smallest m is there already, so that the crossing lies below.
+    """
     for i, error in enumerate(errors):
         if error <= target:
             if i == 0:
-                return float(m[0])
+                return math.nan
             before = errors[i - 1]
             share = (before - target) / (before - error)
             return math.exp(math.log(m[i - 1]) + share * (math.log(m[i]) - math.log(m[i - 1])))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Annotated, ClassVar, NamedTuple
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BeforeValidator
 
@@ -48,12 +49,25 @@ class Task(Piece):
     def examples(self, world: jax.Array, draws: jax.Array, index: jax.Array) -> Sample:
         """The examples with these numbers; pure and traceable."""
 
+    def lineage(self) -> dict[str, Any]:
+        """What the streams of examples depend on; tasks that share it are paired example by example."""
+        return self.canonical()
+
     def set_law(self, world: jax.Array) -> WeightedPoints | None:
         """The exact law for predictors that read only the *set* of an input's rows, where it is known.
 
         One representative input for every set, with its probability; None where there is none.
         """
         del world
+        return None
+
+    def pooled_error(self, world: jax.Array, parts: Callable[[np.ndarray], Any]) -> float | None:
+        """The exact error of readout . max(0, max over rows of scores), where it is known.
+
+        ``parts`` gives (scores, readout) for the rows an input may hold; seconds, where
+        :meth:`set_law` would list too many sets.
+        """
+        del world, parts
         return None
 
     def data_digest(self) -> str | None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from itertools import combinations
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -155,6 +156,10 @@ class Detection(Task, name="detection"):
 
         return jax.vmap(one)(index)
 
+    def lineage(self) -> dict[str, Any]:
+        """Scrambled or not, the examples are the same ones."""
+        return {name: value for name, value in self.canonical().items() if name != "scrambled"}
+
     def set_law(self, world: jax.Array) -> WeightedPoints | None:
         """Every set of patterns an input can hold, with its probability (noiseless case).
 
@@ -182,6 +187,16 @@ class Detection(Task, name="detection"):
                     y.append(label)
                     probability.append(chance)
         return WeightedPoints(np.stack(x), np.asarray(y), np.asarray(probability))
+
+    def pooled_error(self, world: jax.Array, parts: Callable[[np.ndarray], Any]) -> float | None:
+        """By subset maxima over the 2^(l-2) spurious sets, for the paper's own law and l <= 20."""
+        if self.noise or self.scrambled or self.conjunction > 1 or self.patterns > 20:
+            return None
+        from whyconv.exact.pattern_sets import exact_error
+
+        rows = np.asarray(self.pattern_matrix(jax.random.fold_in(world, 0)))
+        scores, readout = parts(rows)
+        return exact_error(np.asarray(scores, np.float64), np.asarray(readout, np.float64), self.positions)
 
     def _labelled_sets(self) -> list[tuple[list[int], float, int]]:
         """The discriminative patterns an input may hold, with probability and label."""

@@ -1,0 +1,63 @@
+"""Exact errors by two routes, and what a row holds."""
+
+import numpy as np
+import pytest
+
+from whyconv.trial import Trial
+
+SMALL = {"name": "detection", "positions": 4, "pattern_dim": 6, "patterns": 6}
+SHORT = {"name": "gradient", "epochs": 6}
+
+
+def test_the_listed_sets_and_the_subset_maxima_give_the_same_exact_error(execute, monkeypatch):
+    spec = {
+        "task": SMALL,
+        "network": {"name": "conv-pool", "channels": 8},
+        "learner": SHORT,
+        "m": 12,
+        "seed": 1,
+    }
+    listed = execute(**spec, exact=True)
+    monkeypatch.setattr("whyconv.tasks.detection.LARGEST_ENUMERATION", 0)
+    assert "exact_error" not in execute(**spec)
+    by_maxima = execute(**spec, exact=True)
+    assert 0 < listed["exact_error"] < 1
+    assert by_maxima["exact_error"] == pytest.approx(listed["exact_error"], abs=1e-12)
+
+
+def test_the_exact_error_is_the_limit_of_the_sampled_one(execute):
+    spec = {
+        "task": SMALL,
+        "network": {"name": "conv-pool", "channels": 8},
+        "learner": SHORT,
+        "m": 12,
+        "seed": 1,
+    }
+    result = execute(**spec, test_size=20_000)
+    spread = np.sqrt(result["exact_error"] * (1 - result["exact_error"]) / 20_000)
+    assert abs(result["test_error"] - result["exact_error"]) < 4 * spread + 1e-9
+
+
+def test_the_paper_size_has_an_exact_error_on_request(execute):
+    spec = {"task": "detection", "network": {"name": "conv-pool", "channels": 20}, "learner": SHORT, "m": 10}
+    result = execute(**spec, seed=0, exact=True, test_size=4000)
+    assert abs(result["test_error"] - result["exact_error"]) < 0.04
+
+
+def test_other_networks_have_none(execute):
+    for network in ({"name": "mlp", "width": 4}, {"name": "conv-pool", "channels": 4, "pooling": "average"}):
+        result = execute(task=SMALL, network=network, learner=SHORT, m=12, seed=1, exact=True)
+        assert "exact_error" not in result
+
+
+def test_float64_is_another_trial(execute):
+    spec = {
+        "task": SMALL,
+        "network": {"name": "conv-pool", "channels": 8},
+        "learner": SHORT,
+        "m": 12,
+        "seed": 1,
+    }
+    single, double = Trial(**spec), Trial(**spec, dtype="float64")
+    assert single.key != double.key
+    assert execute(**spec, dtype="float64")["train_loss"] != execute(**spec)["train_loss"]
