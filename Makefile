@@ -17,7 +17,7 @@ setup: .venv/runtime
 	@touch $@
 
 demo: .venv/runtime
-	$(BIN)/whyconv run brutzkus --preset quick --out $(DEMO)
+	$(BIN)/whyconv run brutzkus.fig3a brutzkus.fig3b brutzkus.fig4 brutzkus.layerwise --out $(DEMO)
 	$(BIN)/whyconv report $(DEMO) --check brutzkus
 
 test: .venv/dev

@@ -14,11 +14,12 @@ import numpy as np
 import pandas as pd
 
 from machine import Timed, timed
-from whyconv import api
+from whyconv import api, registry
 from whyconv.execution import draw
 from whyconv.runner.store import Store
 from whyconv.settings import configure
 from whyconv.streams import streams
+from whyconv_fig3a import STUDY
 
 BENCH = Path(__file__).parent
 PRODUCTS = 2
@@ -55,10 +56,9 @@ class Figure3a:
     """Two arms of the study at given sizes, and a folder to work in."""
 
     def __init__(self, m: list[int], seeds: int, channels: int, folder: Path) -> None:
-        convpool = {"network": {"name": "conv-pool", "channels": channels}, "learner": "gradient"}
-        mlp = {"network": "mlp", "learner": "gradient", "matches": "ConvPool"}
-        self.settings = {"arms": {"ConvPool": convpool, "MLP": mlp}, "m": m}
-        self.study: Any = configure("brutzkus.fig3a", "paper", self.settings, seeds)
+        registry.load(STUDY)
+        self.settings = {"m": m, "arms.ConvPool.network.channels": channels}
+        self.study: Any = configure("bench.fig3a", "paper", self.settings, seeds)
         self.networks = {arm: self.study.trial(arm, {}, max(m), 0).network for arm in self.study.arms}
         self._folder = folder
         self._count = 0

@@ -48,7 +48,7 @@ def list_(
 
 @app.command(epilog="Example: whyconv run brutzkus.fig3a --preset paper --set task.positions=20 --out my-run")
 def run(
-    study: Annotated[str, typer.Argument(metavar="STUDY|PAPER", help="A study, or all studies of a paper.")],
+    study: Annotated[list[str], typer.Argument(metavar="STUDY|PAPER...", help="Studies, or all of a paper.")],
     preset: Annotated[str, typer.Option(help="quick takes seconds, paper has the paper's sizes.")] = "quick",
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A setting, as in task.positions=20.")
@@ -73,19 +73,16 @@ def run(
 
     for file in load or ():
         registry.load(file)
-    names = api.chosen_studies(study)
+    names = [name for each in study for name in api.chosen_studies(each)]
     for name in names:
         configure(name, preset, set_ or (), seeds)  # refuse all before anything runs
     done = []
     for name in names:
         if len(names) > 1:
             print(name, file=sys.stderr)
-        line = _command_line().replace(f" run {study}", f" run {name}", 1)
         options: dict[str, Any] = {"retry_failed": retry_failed, "fail_fast": fail_fast, "limit": limit}
         try:
-            done.append(
-                api.run(name, preset, set_ or (), seeds, out, workers, load or (), command=line, **options)
-            )
+            done.append(api.run(name, preset, set_ or (), seeds, out, workers, load or (), **options))
         except Interrupted as stop:
             terminal.complain(str(stop))
             raise typer.Exit(130) from None

@@ -44,7 +44,7 @@ def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
     cache = made.get("WHYCONV_CACHE") or str(home / "whyconv")
     made.setdefault("JAX_PLATFORMS", "cpu")
     made.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(cache) / "xla"))
-    made.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0.5")
+    made.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     made.setdefault("PYTHONHASHSEED", "0")
     return made
 
