@@ -71,19 +71,16 @@ def _pieces(told: dict[str, Any], width: int) -> str:
         for piece in pieces:
             head = f"  {piece['name']:<{margin - 2}}"
             place = piece["reference"].partition(", ")[2] or piece["reference"]
-            lines.append(_one_line(f"{head}{piece['summary']} [{place}]", width))
+            line = f"{head}[{place}] {piece['summary']}"
+            lines.append(line if len(line) <= width else line[: width - 3].rstrip() + "...")
         lines.append("")
+    papers = {
+        piece["name"].partition(".")[0]: piece["reference"].partition(", ")[0]
+        for piece in told["studies"] + told["claims"]
+    }
+    lines += [f"{short}: {authors}" for short, authors in sorted(papers.items())]
     lines.append("whyconv list STUDY tells its grid, presets and forecast.")
     return "\n".join(lines)
-
-
-def _one_line(line: str, width: int) -> str:
-    """One line each: what does not fit gives way in the middle, the reference stays."""
-    if len(line) <= width:
-        return line
-    cut = line.rfind(" [")
-    room = width - (len(line) - cut) - 3
-    return line[:room].rstrip() + "..." + line[cut:] if room > 30 else line
 
 
 def _study(told: dict[str, Any], width: int) -> str:

@@ -1,0 +1,73 @@
+"""Breaks the code on purpose, one place at a time, and expects a test to turn red.
+
+    make mutants        (or: python tests/mutants.py 3 7   for some of them)
+
+Works on a copy, so the checkout is left alone. Not part of ``make test``: it takes minutes.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+
+MUTANTS = [
+    # file below src/whyconv, what stands there, what to put, the tests that must notice
+    ("networks/pooling.py", "wins = score > best", "wins = score < best", "tests/networks"),
+    ("networks/pooling.py", "winner == index", "winner == index + 1", "tests/networks"),
+    ("networks/pooling.py", "self.windows(shape)[1] + 1)", "self.windows(shape)[1])", "tests/networks"),
+    ("networks/dense.py", "(2 / inputs) ** 0.5", "(1 / inputs) ** 0.5", "tests/test_golden_rows.py"),
+    ("tasks/detection.py", "jnp.where(positive, 0, 1))", "jnp.where(positive, 1, 0))", "tests/tasks"),
+    ("tasks/detection.py", "words[1] % positions", "words[1] % (positions - 1)", "tests/tasks"),
+    ("tasks/detection.py", "** (1 / self.pattern_dim)", "** (1 / (self.pattern_dim + 1))", "tests/tasks"),
+    ("tasks/detection.py", "surjections(draws, size)", "surjections(draws + 1, size)", "tests/tasks"),
+    ("learners/gradient.py", "jax.nn.softplus(-y * f)", "jax.nn.softplus(y * f)", "tests/learners"),
+    ("learners/gradient.py", "look & (loss <= learner.tolerance)", "look", "tests/learners"),
+    ("learners/gradient.py", "inside / inside.sum()", "inside / size", "tests/learners"),
+    ("learners/layerwise.py", "channels * (self.first_steps + 1)", "channels * self.first_steps", "tests/learners"),
+    ("learners/layerwise.py", "half = -(-job.m // 2)", "half = job.m // 2", "tests/learners"),
+    ("learners/margin.py", "y[:, None] * x).vector", "x).vector", "tests/learners"),
+    ("execution.py", "> 0, 1, -1) != law.y", "> 0, -1, 1) != law.y", "tests/test_execution.py"),
+    ("streams.py", "trial.task.lineage(), trial.seed", "trial.task.lineage(), 0", "tests/test_golden_rows.py"),
+    ("streams.py", 'stream("batches", seed)', 'stream("batches", network, seed)', "tests/learners"),
+    ("measure/intervals.py", "/ math.sqrt(", "/ (", "tests/measure"),
+    ("studies/_grid.py", "interval.low > threshold", "interval.high > threshold", "tests/studies"),
+    ("studies/brutzkus_fig4.py", "rise(arm) / 2", "rise(arm) * 2", "tests/studies"),
+    ("exact/pattern_sets.py", "(-1) ** (target - j)", "(-1) ** j", "tests/exact"),
+    ("exact/lucky_filters.py", "2 * (patterns - 1)", "2 * patterns", "tests/exact"),
+    ("spec.py", "!= _default(field)", "== _default(field)", "tests/runner/test_runner_identity.py"),
+]  # fmt: skip
+
+
+def main(numbers: list[int]) -> int:
+    """Try the mutants; the exit code is the number of survivors."""
+    survivors = 0
+    with tempfile.TemporaryDirectory() as place:
+        copy = Path(place) / "copy"
+        shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(".venv", ".git", "whyconv-runs", "build"))
+        environment = {**os.environ, "PYTHONPATH": str(copy / "src")}
+        for number in numbers:
+            name, old, new, tests = MUTANTS[number]
+            file = copy / "src" / "whyconv" / name
+            text = file.read_text()
+            if old not in text:
+                print(f"{number:3} {name}: {old!r} is not there any more; mend this list")
+                survivors += 1
+                continue
+            file.write_text(text.replace(old, new))
+            command = [sys.executable, "-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", tests]
+            red = subprocess.run(
+                command, cwd=copy, env=environment, capture_output=True, check=False
+            ).returncode
+            file.write_text(text)
+            survivors += not red
+            print(f"{number:3} {name}: {old!r} -> {new!r}: {'red' if red else 'SURVIVED'}", flush=True)
+    print(f"{len(numbers) - survivors} of {len(numbers)} mutants turned a test red")
+    return survivors
+
+
+if __name__ == "__main__":
+    sys.exit(main([int(word) for word in sys.argv[1:]] or list(range(len(MUTANTS)))))
