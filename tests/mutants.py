@@ -25,7 +25,7 @@ MUTANTS = [
     ("tasks/detection.py", "** (1 / self.pattern_dim)", "** (1 / (self.pattern_dim + 1))", "tests/tasks"),
     ("tasks/detection.py", "surjections(draws, size)", "surjections(draws + 1, size)", "tests/tasks"),
     ("learners/gradient.py", "jax.nn.softplus(-y * f)", "jax.nn.softplus(y * f)", "tests/learners"),
-    ("learners/gradient.py", "look & (loss <= learner.tolerance)", "look", "tests/learners"),
+    ("learners/gradient.py", "look & (loss <= self.learner.tolerance)", "look", "tests/learners"),
     ("learners/gradient.py", "inside / inside.sum()", "inside / size", "tests/learners"),
     ("learners/layerwise.py", "(self.first_steps + 1)", "self.first_steps", "tests/learners"),
     ("learners/layerwise.py", "half = -(-job.m // 2)", "half = job.m // 2", "tests/learners"),

@@ -109,7 +109,9 @@ class Gradient(Learner, name="gradient"):
         x = program.prepare(job.sample.x)
         begin = time.monotonic()
         until = jnp.minimum(state.epoch + state.pace, self.epochs)
-        state = jax.block_until_ready(program.segment(state, x, job.sample.y, job.m, job.batches, until))
+        state = jax.block_until_ready(
+            program.segment(state, _Data(x, job.sample.y, jnp.asarray(job.m)), job.batches, until)
+        )
         seconds = max(time.monotonic() - begin, 1e-3)
         pace = int(np.clip(int(state.pace) / seconds, 1, 4 * int(state.pace)))
         return state._replace(pace=jnp.asarray(pace, state.pace.dtype))
@@ -172,6 +174,110 @@ def pointwise(loss: str) -> Callable[[jax.Array, jax.Array], jax.Array]:
     return lambda f, y: (y - f) ** 2
 
 
+class _Data(NamedTuple):
+    """The prepared sample: only the first ``m`` rows count."""
+
+    x: jax.Array
+    y: jax.Array
+    m: jax.Array
+
+    def chunks(self, size: int) -> jax.Array:
+        """How many pieces of ``size`` rows the sample has, the last one counted whole."""
+        return (self.m + size - 1) // size
+
+    def rows(self, order: jax.Array, first: jax.Array, size: int) -> tuple[jax.Array, jax.Array]:
+        """``size`` row numbers of ``order`` from ``first`` on, and 1 for those inside the sample, else 0."""
+        place = first + jnp.arange(size)
+        inside = place < self.m
+        return order[jnp.where(inside, place, 0)], inside.astype(float)
+
+    def summed(self, function: Callable[..., Any], zero: Any) -> Any:
+        """The sum of ``function(row numbers, counts)`` over the sample, chunk by chunk."""
+        plain = jnp.arange(self.y.shape[0])
+        size = min(CHUNK, self.y.shape[0])
+
+        def add(c: jax.Array, so_far: Any) -> Any:
+            return jax.tree.map(jnp.add, so_far, function(*self.rows(plain, c * size, size)))
+
+        return jax.lax.fori_loop(0, self.chunks(size), add, zero)
+
+
+class _Training:
+    """The functions that get compiled: pure, of arrays, for one network and learner."""
+
+    def __init__(self, network: Network, learner: Gradient) -> None:
+        self.network, self.learner = network, learner
+        self.optimiser = learner.transformation()
+        self.pointloss = pointwise(learner.loss)
+
+    def begin(self, key: jax.Array, shape: tuple[int, ...]) -> tuple[Any, Any]:
+        params = self.network.init(key, shape)
+        return params, self.optimiser.init(params)
+
+    def score(self, params: Any, x: jax.Array) -> jax.Array:
+        return self.network.apply(params, self.network.prepare(x))
+
+    def total(self, params: Any, data: _Data, chosen: jax.Array, counts: jax.Array) -> jax.Array:
+        """The loss of the chosen rows, each as often as it counts."""
+        scores = self.network.apply(params, jnp.take(data.x, chosen, axis=self.network.example_axis))
+        return jnp.sum(counts * self.pointloss(scores, data.y[chosen]))
+
+    def update(self, params: Any, inner: Any, grad: Any) -> tuple[Any, Any]:
+        updates, inner = self.optimiser.update(grad, inner, params)
+        return optax.apply_updates(params, updates), inner
+
+    def whole_loss(self, params: Any, data: _Data) -> jax.Array:
+        return data.summed(lambda *part: self.total(params, data, *part), jnp.zeros((), float)) / data.m
+
+    def full_epoch(self, params: Any, inner: Any, data: _Data) -> tuple[Any, Any, jax.Array]:
+        """One step on the whole sample."""
+        zero = (jnp.zeros((), float), jax.tree.map(jnp.zeros_like, params))
+        loss, grad = data.summed(lambda *part: jax.value_and_grad(self.total)(params, data, *part), zero)
+        params, inner = self.update(params, inner, jax.tree.map(lambda g: g / data.m, grad))
+        return params, inner, loss / data.m
+
+    def batch_epoch(self, params: Any, inner: Any, data: _Data, key: jax.Array) -> tuple[Any, Any, jax.Array]:
+        """One step for every batch of a fresh permutation."""
+        size = self.learner.batch or 1
+        lots = jax.random.uniform(key, data.y.shape, jnp.float32)
+        order = jnp.argsort(jnp.where(jnp.arange(data.y.shape[0]) < data.m, lots, 2.0))
+
+        def step(i: jax.Array, carry: Any) -> Any:
+            params, inner, loss = carry
+            chosen, inside = data.rows(order, i * size, size)
+            value, grad = jax.value_and_grad(self.total)(params, data, chosen, inside / inside.sum())
+            return *self.update(params, inner, grad), loss + value * inside.sum()
+
+        start = (params, inner, jnp.zeros((), float))
+        params, inner, loss = jax.lax.fori_loop(0, data.chunks(size), step, start)
+        return params, inner, loss / data.m
+
+    def epoch(self, state: Running, data: _Data, key: jax.Array) -> Running:
+        """One epoch and the stopping rule."""
+        if self.learner.batch is None:
+            params, inner, running = self.full_epoch(state.params, state.optimiser, data)
+        else:
+            key = jax.random.fold_in(key, state.epoch)
+            params, inner, running = self.batch_epoch(state.params, state.optimiser, data, key)
+        epoch = state.epoch + 1
+        last = epoch == self.learner.epochs
+        look = (running <= self.learner.tolerance) | last
+        loss = jax.lax.cond(look, lambda: self.whole_loss(params, data), lambda: running)
+        done = (look & (loss <= self.learner.tolerance)) | last | ~jnp.isfinite(loss)
+        slot = jnp.round(jnp.log2(epoch.astype(jnp.float32))).astype(int)
+        marked = ((1 << slot) == epoch) & (jnp.arange(TRACE) == slot)
+        trace = jnp.where(marked, running, state.trace)
+        return Running(params, inner, epoch, loss, trace, done, state.pace)
+
+    def segment(self, state: Running, data: _Data, key: jax.Array, until: jax.Array) -> Running:
+        """Epochs until ``until``, or until training stops."""
+        return jax.lax.while_loop(
+            lambda state: (state.epoch < until) & ~state.stopped,
+            lambda state: self.epoch(state, data, key),
+            state,
+        )
+
+
 @once
 def programs(network: Network, learner: Gradient) -> Programs:
     """The compiled programs of one network and learner.
@@ -179,87 +285,10 @@ def programs(network: Network, learner: Gradient) -> Programs:
     ``m`` and the keys are dynamic, so one compilation serves every seed and every sample size that
     fits the same padded array.
     """
-    optimiser = learner.transformation()
-    pointloss = pointwise(learner.loss)
-    axis = network.example_axis
-
-    def total(params: Any, x: jax.Array, y: jax.Array, chosen: jax.Array, counts: jax.Array) -> jax.Array:
-        scores = network.apply(params, jnp.take(x, chosen, axis=axis))
-        return jnp.sum(counts * pointloss(scores, y[chosen]))
-
-    def rows_of(order: jax.Array, first: jax.Array, size: int, m: jax.Array) -> tuple[jax.Array, jax.Array]:
-        place = first + jnp.arange(size)
-        inside = place < m
-        return order[jnp.where(inside, place, 0)], inside.astype(float)
-
-    def summed(function: Callable[..., Any], zero: Any, x: jax.Array, y: jax.Array, m: jax.Array) -> Any:
-        """The sum of ``function`` over the sample, chunk by chunk."""
-        plain = jnp.arange(y.shape[0])
-        size = min(CHUNK, y.shape[0])
-
-        def add(c: jax.Array, so_far: Any) -> Any:
-            return jax.tree.map(jnp.add, so_far, function(x, y, *rows_of(plain, c * size, size, m)))
-
-        return jax.lax.fori_loop(0, (m + size - 1) // size, add, zero)
-
-    def whole_loss(params: Any, x: jax.Array, y: jax.Array, m: jax.Array) -> jax.Array:
-        return summed(lambda *part: total(params, *part), jnp.zeros((), float), x, y, m) / m
-
-    def full_epoch(carry: Any, x: jax.Array, y: jax.Array, m: jax.Array, key: jax.Array) -> Any:
-        del key
-        params, inner = carry
-        zero = (jnp.zeros((), float), jax.tree.map(jnp.zeros_like, params))
-        loss, grad = summed(lambda *part: jax.value_and_grad(total)(params, *part), zero, x, y, m)
-        updates, inner = optimiser.update(jax.tree.map(lambda g: g / m, grad), inner, params)
-        return (optax.apply_updates(params, updates), inner), loss / m
-
-    def batch_epoch(carry: Any, x: jax.Array, y: jax.Array, m: jax.Array, key: jax.Array) -> Any:
-        size = learner.batch or 1
-        lots = jax.random.uniform(key, y.shape, jnp.float32)
-        order = jnp.argsort(jnp.where(jnp.arange(y.shape[0]) < m, lots, 2.0))
-
-        def step(i: jax.Array, carry: Any) -> Any:
-            params, inner, loss = carry
-            chosen, inside = rows_of(order, i * size, size, m)
-            value, grad = jax.value_and_grad(total)(params, x, y, chosen, inside / inside.sum())
-            updates, inner = optimiser.update(grad, inner, params)
-            return optax.apply_updates(params, updates), inner, loss + value * inside.sum()
-
-        start = (*carry, jnp.zeros((), float))
-        params, inner, loss = jax.lax.fori_loop(0, (m + size - 1) // size, step, start)
-        return (params, inner), loss / m
-
-    one_epoch = full_epoch if learner.batch is None else batch_epoch
-
-    def segment(
-        state: Running, x: jax.Array, y: jax.Array, m: jax.Array, key: jax.Array, until: jax.Array
-    ) -> Running:
-        def goes_on(state: Running) -> jax.Array:
-            return (state.epoch < until) & ~state.stopped
-
-        def advance(state: Running) -> Running:
-            key_now = jax.random.fold_in(key, state.epoch)
-            carry = (state.params, state.optimiser)
-            (params, inner), running = one_epoch(carry, x, y, m, key_now)
-            epoch = state.epoch + 1
-            last = epoch == learner.epochs
-            look = (running <= learner.tolerance) | last
-            loss = jax.lax.cond(look, lambda: whole_loss(params, x, y, m), lambda: running)
-            done = (look & (loss <= learner.tolerance)) | last | ~jnp.isfinite(loss)
-            slot = jnp.round(jnp.log2(epoch.astype(jnp.float32))).astype(int)
-            marked = (1 << slot) == epoch
-            trace = jnp.where(marked & (jnp.arange(TRACE) == slot), running, state.trace)
-            return Running(params, inner, epoch, loss, trace, done, state.pace)
-
-        return jax.lax.while_loop(goes_on, advance, state)
-
-    def score(params: Any, x: jax.Array) -> jax.Array:
-        return network.apply(params, network.prepare(x))
-
-    def begin(key: jax.Array, shape: tuple[int, ...]) -> tuple[Any, Any]:
-        params = network.init(key, shape)
-        return params, optimiser.init(params)
-
+    training = _Training(network, learner)
     return Programs(
-        jax.jit(begin, static_argnums=1), jax.jit(network.prepare), jax.jit(segment), jax.jit(score)
+        jax.jit(training.begin, static_argnums=1),
+        jax.jit(network.prepare),
+        jax.jit(training.segment),
+        jax.jit(training.score),
     )
