@@ -8,6 +8,7 @@ import pandas as pd
 
 from whyconv.measure.intervals import Interval, mean_interval
 
+BATCH = 32
 STEPS_MARGIN = 0.15
 """The total number of steps of an arm may differ by this much: the sides initialise differently."""
 APART_ALLOWED = 1
@@ -28,14 +29,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Agreement:
-    """What was compared, and the complaints; none if the sides agree."""
+    """What was compared with whom, and the complaints; none if the sides agree."""
 
+    name: str
     cells: list[Cell]
     steps: dict[str, tuple[float, float]]
     complaints: list[str]
 
 
-def agreement(ours: pd.DataFrame, theirs: pd.DataFrame, test_size: int, batch: int = 32) -> Agreement:
+def agreement(ours: pd.DataFrame, theirs: pd.DataFrame, name: str, test_size: int) -> Agreement:
     """Compare tables with the columns arm, m, seed, epochs and test_error.
 
     Intervals are Student's, 95 %, over seeds. They count as apart when the gap between them exceeds
@@ -47,19 +49,19 @@ def agreement(ours: pd.DataFrame, theirs: pd.DataFrame, test_size: int, batch: i
         pair = mean_interval(group["test_error"]), mean_interval(other["test_error"])
         gap = max(pair[0].low - pair[1].high, pair[1].low - pair[0].high)
         cells.append(Cell(str(arm), int(m), *pair, gap > 1 / test_size))
-    steps = {arm: (_steps(ours, arm, batch), _steps(theirs, arm, batch)) for arm in ours["arm"].unique()}
+    steps = {arm: (_steps(ours, arm), _steps(theirs, arm)) for arm in ours["arm"].unique()}
     complaints = [
-        f"{arm}: {mine:,.0f} steps against {other:,.0f}"
+        f"{name}: {arm} took {other:,.0f} steps, whyconv {mine:,.0f}"
         for arm, (mine, other) in steps.items()
         if abs(mine - other) > STEPS_MARGIN * other
     ]
     apart = [f"{cell.arm} m={cell.m}" for cell in cells if cell.apart]
     if len(apart) > APART_ALLOWED:
-        complaints.append(f"test errors differ at {', '.join(apart)}")
-    return Agreement(cells, steps, complaints)
+        complaints.append(f"{name}: test errors differ at {', '.join(apart)}")
+    return Agreement(name, cells, steps, complaints)
 
 
-def _steps(rows: pd.DataFrame, arm: str, batch: int) -> float:
+def _steps(rows: pd.DataFrame, arm: str) -> float:
     """All steps of an arm: epochs times batches, the last, smaller one included."""
     chosen = rows[rows["arm"] == arm]
-    return float((chosen["epochs"] * -(-chosen["m"] // batch)).sum())
+    return float((chosen["epochs"] * -(-chosen["m"] // BATCH)).sum())

@@ -15,6 +15,8 @@ from pathlib import Path
 import numpy as np
 
 SAMPLE_SECONDS = 0.2
+QUIET = 0.05
+"""A machine is quiet while less than this share of its processor time goes to others."""
 PEAK_SIZE, PEAK_REPEATS = 3072, 8
 
 
@@ -54,6 +56,16 @@ def sgemm_peak() -> float:
         a @ b
         seconds.append(time.perf_counter() - began)
     return 2 * PEAK_SIZE**3 / min(seconds)
+
+
+def wait_until_quiet(minutes: float) -> None:
+    """Wait until nobody else computes, but not forever."""
+    deadline = time.monotonic() + 60 * minutes
+    while time.monotonic() < deadline:
+        busy = _busy_seconds()
+        time.sleep(2.0)
+        if _busy_seconds() - busy < QUIET * 2.0 * (os.cpu_count() or 1):
+            return
 
 
 def timed(command: Sequence[str], environment: Mapping[str, str], log: Path) -> Timed:

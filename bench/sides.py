@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from machine import Timed, timed
+from machine import Timed, timed, wait_until_quiet
 from whyconv import api, registry
 from whyconv.execution import draw
 from whyconv.runner.store import Store
@@ -39,11 +39,13 @@ class Side:
     warm: list[Timed] = field(default_factory=list)
     rows: pd.DataFrame = field(default_factory=pd.DataFrame)
 
-    def measure(self, cache: Path) -> None:
+    def measure(self, cache: Path, patience: float) -> None:
         """Once with an empty cache and, if there is anything to keep in it, once more."""
+        wait_until_quiet(patience)
         took, self.rows = self.run(cache)
         self.cold.append(took)
         if self.compiles:
+            wait_until_quiet(patience)
             took, self.rows = self.run(cache)
         self.warm.append(took)
 

@@ -11,7 +11,6 @@ from pathlib import Path
 
 import pytest
 
-OLD = Path(__file__).parent / "assets" / "store-v1"
 EXAMPLE = Path(__file__).parent.parent / "examples" / "top_two_pooling.py"
 TINY = [
     "run", "brutzkus.fig3a", "--set", "m=40,80", "--seeds", "2", "--workers", "2",
@@ -115,6 +114,10 @@ def test_the_report_is_one_file_with_everything(folder):
     for words in ("brutzkus.fig3a", "brutzkus.prop6.1", "whyconv run brutzkus.fig3a", "jax", "<svg"):
         assert words in page
     assert "brutzkus.prop6.1" in done.stdout and "Report: rows/report.html" in done.stdout
+    nowhere = whyconv("report", "rows", "--out", "no/such/page.html", cwd=folder)
+    assert (
+        nowhere.returncode == 2 and nowhere.stderr.count("\n") == 1 and "no/such/page.html" in nowhere.stderr
+    )
 
 
 def test_export_and_verify(folder):
@@ -203,11 +206,10 @@ BAD = {
     "matches nobody": (["run", "brutzkus.fig3a", "--set", "arms.MLP.matches=nobody"], "no arm with"),
     "missing arm": (["run", "brutzkus.fig4", "--set", 'arms={"MLP": {"learner": "svm"}}'], "is missing"),
     "no arms": (["run", "brutzkus.sample-complexity", "--set", "arms={}"], "is missing"),
-    "report nowhere": (["report", OLD, "--out", "no/such/dir.html"], "no/such/dir.html"),
     "a name too long": (["run", "brutzkus.fig3a", "--out", "x" * 300], "name too long"),
     "exiting file": (["list", "--load", "exits.py"], "SystemExit"),
     "piece without words": (["list", "--load", "wordless.py"], "lacks a docstring"),
-    "half a claim": (["list", "--load", "half.py"], "lacks check, control, reference, expected, broken"),
+    "half a claim": (["list", "--load", "half.py"], "lacks check, control, expected, broken"),
     "stride past the window": (
         ["run", "brutzkus.fig3a", "--set", "arms.ConvPool.network.stride=50"], "stride <= 20"
     ),

@@ -55,6 +55,12 @@ class Run:
         """The verdict in a word; ``incomplete`` while trials are missing or failed."""
         return self.judgement.evidence.verdict if self.judgement else "incomplete"
 
+    @property
+    def variant(self) -> str:
+        """The settings that were changed by hand, as on the command line; empty for a preset as it is."""
+        words = shlex.split(self.command)
+        return ", ".join(words[i + 1] for i, word in enumerate(words[:-1]) if word == "--set")
+
     def figures(self) -> dict[str, Any]:
         """The study's charts by title."""
         return self.study.figures(self.table)

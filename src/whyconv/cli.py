@@ -25,6 +25,18 @@ app = typer.Typer(
 UsageError: Any = typer.BadParameter.__bases__[0]
 """Any complaint of the option parser; Typer gives this class no public name."""
 
+
+@app.callback(invoke_without_command=True)
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+) -> None:
+    if version:
+        from whyconv import __version__
+
+        print(__version__)
+        raise typer.Exit()
+
+
 Load = Annotated[
     list[str] | None, typer.Option(help="A file of your own tasks, networks, learners, studies, claims.")
 ]

@@ -129,8 +129,11 @@ def sentence(error: ValidationError, model: type[Spec]) -> str:
         allowed = ", ".join(sorted(model.model_fields))
         return f"there is no setting {path!r}; choose one of {allowed}."
     message = first["msg"].removeprefix("Value error, ")
-    where = f"{path} = {first['input']!r} was given: " if path else ""
-    return f"{where}{message[0].lower() + message[1:]}{'' if message.endswith('.') else '.'}"
+    given = repr(first["input"])
+    where = f"{path} = {given} was given: " if path and len(given) <= 80 else f"{path}: " if path else ""
+    if message[1:2].islower():
+        message = message[0].lower() + message[1:]
+    return f"{where}{message}{'' if message.endswith('.') else '.'}"
 
 
 def _default(field: Any) -> Any:

@@ -129,7 +129,7 @@ class Progress:
         The median of the latest trials, because the first ones also wait for compilation.
         """
         rest = max(0.0, self._expected - self._done_expected) / max(1, self._workers)
-        return f"about {duration(rest * median(self._ratios or [1.0]))}"
+        return f"about {duration(rest * median(self._ratios if len(self._ratios) > 3 else [1.0]))}"
 
     def _say(self, text: str) -> None:
         self._console.print(text, highlight=False, soft_wrap=not self._console.is_terminal)
@@ -146,8 +146,8 @@ def print_claims(claims: Sequence[Mapping[str, Any]], expected: Iterable[bool]) 
             f"{_coloured(claim['verdict'])}{mark}", f"[bold]{claim['claim']}[/]  {_safe(claim['statement'])}"
         )
         table.add_row("", f"[dim]{_safe(claim['source'])}, {claim['seconds']:.1f} s[/]")
-        told = "; ".join(f"{name}: {number(value)}" for name, value in claim["numbers"].items())
-        table.add_row("", _safe(told))
+        for name, value in claim["numbers"].items():
+            table.add_row("", f"  {_safe(name)}: {_safe(number(value))}")
         table.add_row(
             "", f"[dim]control:[/] {_safe(claim['control'])}: {_coloured(claim['control_verdict'])}"
         )
@@ -160,7 +160,7 @@ def print_verdicts(claims: Iterable[Mapping[str, Any]], runs: Iterable[Run]) -> 
     lines = [(c["verdict"], c["claim"], c["control_verdict"], c["statement"]) for c in claims]
     for run in runs:
         control = run.judgement.control.verdict if run.judgement else "-"
-        lines.append((run.verdict, run.study.name, control, run.study.title))
+        lines.append((run.verdict, run.study.name, control, run.variant or run.study.title))
     lines.insert(0, ("verdict", "claim or study", "control", "statement"))
     widths = [max(len(line[column]) for line in lines) for column in range(3)]
     console = Console()
@@ -183,7 +183,7 @@ def print_judgement(run: Run) -> None:
     console.print(f"{_coloured(run.verdict)}  [bold]{run.study.name}[/]  {_safe(run.study.criterion)}")
     for name, value in judgement.evidence.numbers.items():
         console.print(f"  {_safe(name)}: {_safe(number(value))}", highlight=False)
-    console.print(f"[dim]control:[/] {_safe(run.study.broken)}: {_coloured(judgement.control.verdict)}")
+    console.print(f"[dim]control:[/] {_coloured(judgement.control.verdict)}: {_safe(run.study.broken)}")
 
 
 def _coloured(verdict: str) -> str:

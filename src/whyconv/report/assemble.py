@@ -34,20 +34,20 @@ def section(run: Run) -> Section:
     keys = {point.trial.key for point in run.points}
     return Section(
         study=study.name,
-        title=study.title,
+        title=f"{study.title} ({run.variant})" if run.variant else study.title,
         reference=study.reference,
         criterion=study.criterion,
         control_note=study.broken,
         judgement=run.judgement,
         figures=run.figures(),
-        pictures=study.pictures(),
+        pictures={} if run.variant else study.pictures(),
         summary=run.summary if len(run.table) else None,
         command=run.command,
         seeds=sorted({point.trial.seed for point in run.points}),
         settings=study.canonical(),
         rows=sum(key in run.rows for key in keys),
         failed=run.failed,
-        rule=study.rule,
+        rule=f"Changed by hand: {run.variant}. Otherwise: {study.rule}" if run.variant else study.rule,
     )
 
 
