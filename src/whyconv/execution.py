@@ -36,12 +36,12 @@ def execute(
 
     ``beat`` is called with the progress after every segment. Errors of prediction count a score
     of zero as the label -1 (the paper's sign(0) = -1). ``exact_error`` is there where the task
-    knows its law and the network reads only sets of rows.
+    knows its law, and the network reads only sets of rows or the inputs are few.
     """
     with jax.enable_x64(trial.dtype == "float64"):
         keys = streams(trial)
         train = draw(trial.task, keys["world"], keys["train"], capacity(trial.m))
-        job = Job(trial.network, train, trial.m, keys["init"], keys["batches"])
+        job = Job(trial.form, train, trial.m, keys["init"], keys["batches"])
         fit = train_in_segments(trial, job, beat, checkpoint)
         test = draw(trial.task, keys["world"], keys["test"], trial.test_size)
         result = {
@@ -55,7 +55,12 @@ def execute(
 
 
 def exact_error(trial: Trial, fit: Fit, world: jax.Array) -> float | None:
-    """The error under the task's law without sampling, where the network reads only sets of rows."""
+    """The error under the task's law without sampling: over all inputs where these are few and it is asked
+    for, over sets of rows where the network reads no more.
+    """
+    if trial.exact and (law := trial.task.finite_law(world)) is not None:
+        wrong = np.where(scores(fit, law.x) > 0, 1, -1) != law.y
+        return float(law.probability[wrong].sum())
     network = trial.network
     if network is None or not network.reads_set(trial.task.shape):
         return None

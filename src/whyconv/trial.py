@@ -10,7 +10,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from whyconv.learners import LearnerField
-from whyconv.networks import NetworkField
+from whyconv.networks import Network, NetworkField
 from whyconv.spec import Spec, digest
 from whyconv.tasks import TaskField
 
@@ -32,10 +32,31 @@ class Trial(Spec):
     dtype: Literal["float32", "float64"] = "float32"
 
     @model_validator(mode="after")
-    def _has_network(self) -> Trial:
-        if refusal := self.learner.refusal(self.network):
-            raise ValueError(refusal)
+    def _fits(self) -> Trial:
+        shape, population = self.task.shape, self.task.population
+        for refusal in (
+            self.learner.refusal(self.network, self.m),
+            self.network.refusal(shape) if self.network else "",
+        ):
+            if refusal:
+                raise ValueError(refusal)
+        if population is not None and {self.m, self.test_size} != {population}:
+            raise ValueError(
+                f"m = {self.m} and test_size = {self.test_size} were given, and the task takes every input "
+                f"once; set both to {population}"
+            )
         return self
+
+    @cached_property
+    def form(self) -> Network | None:
+        """The network as it is trained: itself, or a faster form that is equal to it."""
+        return self.learner.form(self.network, self.task, self.m)
+
+    @cached_property
+    def program(self) -> str:
+        """Equal for trials that share their compiled programs."""
+        network = self.network.canonical() if self.network else None
+        return digest([self.task.canonical(), network, self.learner.compiled().canonical()])
 
     @cached_property
     def versions(self) -> dict[str, str]:

@@ -297,7 +297,7 @@ def test_an_idle_worker_that_is_killed_is_replaced(tmp_path, started, pause):
 
 def test_a_trial_handed_to_a_dying_worker_is_handed_to_another(tmp_path, started):
     local = pool.Pool(tmp_path, 1, 30.0, [], EXECUTE)
-    local.submit(trial().key, trial().canonical())
+    local.submit(trial().key, trial().canonical(), trial().program)
     while not (started and started[0].ready):
         local._hand_out()
         local._listen(started[0])
@@ -315,7 +315,7 @@ def test_a_trial_handed_to_a_dying_worker_is_handed_to_another(tmp_path, started
 def test_what_a_worker_said_before_it_died_counts(tmp_path):
     local = pool.Pool(tmp_path, 1, 30.0, [], EXECUTE)
     of = trial("doomed")
-    local.submit(of.key, of.canonical())
+    local.submit(of.key, of.canonical(), of.program)
     while not local.running():
         local.wait(0.01)
     (worker,) = local._workers

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import jax
     import numpy as np
 
-    from whyconv.tasks import Sample
+    from whyconv.tasks import Sample, Task
 
 State = Any
 
@@ -75,11 +75,21 @@ class Learner(Piece):
     kind: ClassVar[str] = "learner"
     needs_network: ClassVar[bool] = True
 
-    def refusal(self, network: Network | None) -> str:
-        """Why this network cannot be trained; empty if it can."""
+    def refusal(self, network: Network | None, m: int) -> str:
+        """Why this network cannot be trained on m examples; empty if it can."""
+        del m
         if self.needs_network and network is None:
             return f"the learner {self.name} trains a network, and none was given"
         return ""
+
+    def form(self, network: Network | None, task: Task, m: int) -> Network | None:
+        """The network as it is trained on m examples of the task: itself, or an equal, faster form."""
+        del task, m
+        return network
+
+    def compiled(self) -> Learner:
+        """A learner with the same compiled programs: itself, without what those take as arguments."""
+        return self
 
     @abstractmethod
     def start(self, job: Job) -> State:

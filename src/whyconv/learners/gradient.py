@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 import time
 from collections.abc import Callable
 from functools import cache
@@ -10,28 +11,37 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from whyconv.lazy import jax, jnp, np, optax
 from whyconv.learners import Cost, Fit, Job, Learner
-from whyconv.networks import Network
+from whyconv.networks import Network, Setting
 from whyconv.spec import once
+from whyconv.tasks import Task
 
+PASSES = 3
+"""Forward passes that a training step on an example is worth: forward, and two products back."""
 CHUNK = 128
 """Rows of one partial gradient when the whole sample is the batch, and of one evaluation."""
 TRACE = 24
 """The trace keeps the training loss of epochs 1, 2, 4, ..., 2^23."""
 TYPICAL_EPOCHS = 150
+ELEMENTWISE = frozenset(
+    ["sgd", "adam", "adagrad", "adadelta", "adamax", "amsgrad", "nadam", "rmsprop", "rprop"]
+)
+"""Optimisers that treat every number by itself, so that equal filters stay equal."""
 
 
 class Running(NamedTuple):
-    """The state: parameters, optimiser state, epochs done, last training loss, loss trace, pace."""
+    """The state: parameters, optimiser state, epochs done, last training loss and held-out error, traces."""
 
     params: Any
     optimiser: Any
     epoch: jax.Array
     loss: jax.Array
+    error: jax.Array
     trace: jax.Array
+    errors: jax.Array
     stopped: jax.Array
     pace: jax.Array
 
@@ -55,10 +65,17 @@ class Gradient(Learner, name="gradient"):
 
     ``batch`` = None takes the whole sample in every step: an epoch is one step. Each epoch goes
     through a fresh permutation of the sample, the same for every network of a seed; a last, smaller
-    batch counts as a step. Losses: logistic log(1 + exp(-y f)), hinge max(0, 1 - y f), squared
-    (y - f)^2. ``options`` go to the optimiser by name (``{"b1": 0.8}``).
+    batch counts as a step. Losses: logistic log(1 + exp(-y f)), hinge max(0, 1 - y f) with the
+    derivative 0 at its kink, squared (y - f)^2. ``options`` go to the optimiser by name (``{"b1": 0.8}``).
+
+    *Steps to a target.* With ``target_error`` the last ``held_out`` examples of the sample are not trained
+    on; training stops after the first epoch whose error on them is at most the target. A run that ends
+    otherwise (``stopped`` = cap, or diverged) has not reached it: an answer, not a failure.
+
+    Networks with an equal, faster form (tables, multiplicities) are trained in that form.
     """
 
+    version: ClassVar[int] = 2
     reference: ClassVar[str] = "Brutzkus & Globerson, section 7 (Adam); Optax for the optimisers"
 
     optimiser: str = "adam"
@@ -68,6 +85,14 @@ class Gradient(Learner, name="gradient"):
     loss: Literal["logistic", "hinge", "squared"] = "logistic"
     tolerance: float = Field(1e-3, ge=0)
     epochs: int = Field(2000, ge=1, le=8_000_000)
+    target_error: float | None = Field(None, ge=0, lt=1)
+    held_out: int = Field(0, ge=0, le=1_000_000)
+
+    @model_validator(mode="after")
+    def _target(self) -> Gradient:
+        if (self.target_error is None) != (self.held_out == 0):
+            raise ValueError("target_error and held_out (examples it is measured on) belong together")
+        return self
 
     @field_validator("optimiser")
     @classmethod
@@ -77,7 +102,7 @@ class Gradient(Learner, name="gradient"):
         return name
 
     def transformation(self) -> optax.GradientTransformation:
-        """The Optax optimiser."""
+        """The Optax optimiser, with its rate in its state."""
         make = getattr(optax, self.optimiser, None)
         try:
             made = make(self.rate, **self.options) if callable(make) else None
@@ -85,19 +110,43 @@ class Gradient(Learner, name="gradient"):
             raise ValueError(f"optimiser {self.optimiser} does not take {self.options}: {error}") from None
         if not isinstance(made, optax.GradientTransformation):
             raise ValueError(f"optax.{self.optimiser} is no optimiser; adam, sgd, rmsprop, adadelta are some")
-        return made
+        return optax.inject_hyperparams(make, static_args=tuple(self.options))(self.rate, **self.options)
+
+    def compiled(self) -> Gradient:
+        """The rate is part of the optimiser's state and the epochs are an argument: grids compile once."""
+        return self.model_copy(update={"rate": 1.0, "epochs": 1})
+
+    def refusal(self, network: Network | None, m: int) -> str:
+        """There must be a network, and examples beside those held out."""
+        if m <= self.held_out:
+            return (
+                f"m = {m} examples were given, and held_out = {self.held_out} are not trained on; take more"
+            )
+        return super().refusal(network, m)
+
+    def form(self, network: Network | None, task: Task, m: int) -> Network | None:
+        """The equal form that is fastest for these inputs, this many rows a step and this optimiser."""
+        if network is None:
+            return None
+        rows = min(self.batch or m, m - self.held_out)
+        setting = Setting(task.signs, rows, self.optimiser in ELEMENTWISE)
+        return network.faster(task.shape, setting)
 
     def start(self, job: Job) -> Running:
         """Fresh parameters and optimiser state."""
         assert job.network is not None
-        params, inner = programs(job.network, self).begin(job.init, job.shape)
+        params, inner = programs(job.network, self.compiled()).begin(job.init, job.shape)
+        rate = jnp.asarray(self.rate, inner.hyperparams["learning_rate"].dtype)
+        inner = inner._replace(hyperparams={**inner.hyperparams, "learning_rate": rate})
         zero = jnp.zeros((), int)
         return Running(
             params,
             inner,
             epoch=zero,
             loss=jnp.full((), jnp.inf, float),
+            error=jnp.ones((), float),
             trace=jnp.full((TRACE,), -1.0, float),
+            errors=jnp.full((TRACE,), -1.0, float),
             stopped=jnp.zeros((), bool),
             pace=zero + 4,
         )
@@ -105,13 +154,13 @@ class Gradient(Learner, name="gradient"):
     def advance(self, job: Job, state: Running) -> Running:
         """About a second of epochs: ``pace`` follows the clock, and does not touch the numbers."""
         assert job.network is not None
-        program = programs(job.network, self)
-        x = program.prepare(job.sample.x)
+        program = programs(job.network, self.compiled())
+        trained = job.m - self.held_out
+        data = Data(program.prepare(job.sample.x), job.sample.y, jnp.zeros((), int), jnp.asarray(trained))
         begin = time.monotonic()
         until = jnp.minimum(state.epoch + state.pace, self.epochs)
-        state = jax.block_until_ready(
-            program.segment(state, _Data(x, job.sample.y, jnp.asarray(job.m)), job.batches, until)
-        )
+        segment = program.segment(state, data, job.batches, until, jnp.asarray(self.epochs))
+        state = jax.block_until_ready(segment)
         seconds = max(time.monotonic() - begin, 1e-3)
         pace = int(np.clip(int(state.pace) / seconds, 1, 4 * int(state.pace)))
         return state._replace(pace=jnp.asarray(pace, state.pace.dtype))
@@ -123,31 +172,46 @@ class Gradient(Learner, name="gradient"):
     def finish(self, job: Job, state: Running) -> Fit:
         """The trained network as a predictor."""
         assert job.network is not None
-        score = programs(job.network, self).score
-        epochs = int(state.epoch)
-        size = min(self.batch or job.m, job.m)
-        facts = {
-            "steps": epochs * -(-job.m // size),
+        score = programs(job.network, self.compiled()).score
+        trained, epochs = job.m - self.held_out, int(state.epoch)
+        size = min(self.batch or trained, trained)
+        facts: dict[str, float | int | str | bool] = {
+            "steps": epochs * -(-trained // size),
             "epochs": epochs,
-            "stopped": "loss" if float(state.loss) <= self.tolerance else "cap",
-            "train_loss": float(state.loss),
+            "stopped": self._stopped(state),
             "parameters": job.network.parameter_count(job.shape),
+            "train_flops": PASSES * job.network.flops(job.shape) * trained * epochs,
         }
-        trace = np.asarray(state.trace)
+        if self.target_error is None or math.isfinite(float(state.loss)):
+            facts["train_loss"] = float(state.loss)
+        if job.network.form:
+            facts["form"] = job.network.form
+        traces = {"loss_at_epochs_2^i": state.trace}
+        if self.target_error is not None:
+            facts["held_out_error"] = float(state.error)
+            traces["held_out_error_at_epochs_2^i"] = state.errors
         return Fit(
             scores=lambda x: np.asarray(score(state.params, x)),
             facts=facts,
-            trace={"loss_at_epochs_2^i": [float(v) for v in trace[trace >= 0]]},
+            trace={name: [float(v) for v in np.asarray(trace) if v >= 0] for name, trace in traces.items()},
             params=state.params,
         )
+
+    def _stopped(self, state: Running) -> str:
+        """Why training ended: error, loss, diverged or cap."""
+        if self.target_error is not None and float(state.error) <= self.target_error:
+            return "error"
+        if not math.isfinite(float(state.loss)):
+            return "diverged"
+        return "loss" if float(state.loss) <= self.tolerance else "cap"
 
     def cost(self, network: Network | None, shape: tuple[int, ...], m: int) -> Cost:
         """Three forward passes an example and epoch (forward, two products back)."""
         assert network is not None
-        epoch = 3.0 * network.flops(shape) * max(m, min(self.batch or m, CHUNK))
+        epoch = PASSES * network.step_flops(shape, max(m, min(self.batch or m, CHUNK)))
         inputs = float(np.prod(shape))
         rows = max(m, 1024)
-        memory = 4.0 * (3 * rows * inputs + 8 * network.parameter_count(shape))
+        memory = 4.0 * (3 * rows * inputs + 8 * network.stored(shape))
         return Cost(epoch * min(self.epochs, TYPICAL_EPOCHS), epoch * self.epochs, memory)
 
 
@@ -170,29 +234,30 @@ def pointwise(loss: str) -> Callable[[jax.Array, jax.Array], jax.Array]:
     if loss == "logistic":
         return lambda f, y: jax.nn.softplus(-y * f)
     if loss == "hinge":
-        return lambda f, y: jnp.maximum(1 - y * f, 0)
+        return lambda f, y: jnp.where(y * f < 1, 1 - y * f, 0.0)
     return lambda f, y: (y - f) ** 2
 
 
-class _Data(NamedTuple):
-    """The prepared sample: only the first ``m`` rows count."""
+class Data(NamedTuple):
+    """Prepared examples, of which ``m`` rows from ``first`` on count."""
 
     x: jax.Array
     y: jax.Array
+    first: jax.Array
     m: jax.Array
 
     def chunks(self, size: int) -> jax.Array:
-        """How many pieces of ``size`` rows the sample has, the last one counted whole."""
+        """How many pieces of ``size`` rows there are, the last one counted whole."""
         return (self.m + size - 1) // size
 
-    def rows(self, order: jax.Array, first: jax.Array, size: int) -> tuple[jax.Array, jax.Array]:
-        """``size`` row numbers of ``order`` from ``first`` on, and 1 for those inside the sample, else 0."""
-        place = first + jnp.arange(size)
+    def rows(self, order: jax.Array, begin: jax.Array, size: int) -> tuple[jax.Array, jax.Array]:
+        """``size`` row numbers of ``order`` from ``begin`` on, and 1 for those that count, else 0."""
+        place = begin + jnp.arange(size)
         inside = place < self.m
-        return order[jnp.where(inside, place, 0)], inside.astype(float)
+        return self.first + order[jnp.where(inside, place, 0)], inside.astype(float)
 
     def summed(self, function: Callable[..., Any], zero: Any) -> Any:
-        """The sum of ``function(row numbers, counts)`` over the sample, chunk by chunk."""
+        """The sum of ``function(row numbers, counts)`` over the rows that count, chunk by chunk."""
         plain = jnp.arange(self.y.shape[0])
         size = min(CHUNK, self.y.shape[0])
 
@@ -212,31 +277,63 @@ class _Training:
 
     def begin(self, key: jax.Array, shape: tuple[int, ...]) -> tuple[Any, Any]:
         params = self.network.init(key, shape)
-        return params, self.optimiser.init(params)
+        return params, self.optimiser.init(self.split(params)[0])
+
+    def split(self, params: Any) -> tuple[Any, Any]:
+        """The parameters that are trained, and those that are not."""
+        fixed = self.network.fixed
+        if not fixed:
+            return params, {}
+        return (
+            {name: part for name, part in params.items() if name not in fixed},
+            {name: part for name, part in params.items() if name in fixed},
+        )
+
+    def derive(self, trained: Any, kept: Any) -> Any:
+        """What the network reads, from its trained and its other parameters."""
+        return self.network.derive({**trained, **kept} if kept else trained)
 
     def score(self, params: Any, x: jax.Array) -> jax.Array:
-        return self.network.apply(params, self.network.prepare(x))
+        return self.network.apply(self.network.derive(params), self.network.prepare(x))
 
-    def total(self, params: Any, data: _Data, chosen: jax.Array, counts: jax.Array) -> jax.Array:
+    def scores(self, derived: Any, data: Data, chosen: jax.Array) -> jax.Array:
+        return self.network.apply(derived, jnp.take(data.x, chosen, axis=self.network.example_axis))
+
+    def total(self, derived: Any, data: Data, chosen: jax.Array, counts: jax.Array) -> jax.Array:
         """The loss of the chosen rows, each as often as it counts."""
-        scores = self.network.apply(params, jnp.take(data.x, chosen, axis=self.network.example_axis))
-        return jnp.sum(counts * self.pointloss(scores, data.y[chosen]))
+        return jnp.sum(counts * self.pointloss(self.scores(derived, data, chosen), data.y[chosen]))
 
     def update(self, params: Any, inner: Any, grad: Any) -> tuple[Any, Any]:
-        updates, inner = self.optimiser.update(grad, inner, params)
-        return optax.apply_updates(params, updates), inner
+        trained, kept = self.split(params)
+        updates, inner = self.optimiser.update(grad, inner, trained)
+        trained = optax.apply_updates(trained, updates)
+        return {**trained, **kept} if kept else trained, inner
 
-    def whole_loss(self, params: Any, data: _Data) -> jax.Array:
-        return data.summed(lambda *part: self.total(params, data, *part), jnp.zeros((), float)) / data.m
+    def whole_loss(self, params: Any, data: Data) -> jax.Array:
+        derived = self.network.derive(params)
+        return data.summed(lambda *part: self.total(derived, data, *part), jnp.zeros((), float)) / data.m
 
-    def full_epoch(self, params: Any, inner: Any, data: _Data) -> tuple[Any, Any, jax.Array]:
-        """One step on the whole sample."""
-        zero = (jnp.zeros((), float), jax.tree.map(jnp.zeros_like, params))
-        loss, grad = data.summed(lambda *part: jax.value_and_grad(self.total)(params, data, *part), zero)
-        params, inner = self.update(params, inner, jax.tree.map(lambda g: g / data.m, grad))
+    def error(self, params: Any, data: Data) -> jax.Array:
+        """The share of wrong signs; a score of zero counts as the label -1."""
+        derived = self.network.derive(params)
+
+        def wrong(chosen: jax.Array, counts: jax.Array) -> jax.Array:
+            positive = self.scores(derived, data, chosen) > 0
+            return jnp.sum(counts * (positive != (data.y[chosen] > 0)))
+
+        return data.summed(wrong, jnp.zeros((), float)) / data.m
+
+    def full_epoch(self, params: Any, inner: Any, data: Data) -> tuple[Any, Any, jax.Array]:
+        """One step on the whole sample: what the network derives is made, and differentiated, once."""
+        trained, kept = self.split(params)
+        derived, pull_back = jax.vjp(lambda part: self.derive(part, kept), trained)
+        zero = (jnp.zeros((), float), jax.tree.map(jnp.zeros_like, derived))
+        loss, grad = data.summed(lambda *part: jax.value_and_grad(self.total)(derived, data, *part), zero)
+        (grad,) = pull_back(jax.tree.map(lambda g: g / data.m, grad))
+        params, inner = self.update(params, inner, grad)
         return params, inner, loss / data.m
 
-    def batch_epoch(self, params: Any, inner: Any, data: _Data, key: jax.Array) -> tuple[Any, Any, jax.Array]:
+    def batch_epoch(self, params: Any, inner: Any, data: Data, key: jax.Array) -> tuple[Any, Any, jax.Array]:
         """One step for every batch of a fresh permutation."""
         size = self.learner.batch or 1
         lots = jax.random.uniform(key, data.y.shape, jnp.float32)
@@ -245,14 +342,19 @@ class _Training:
         def step(i: jax.Array, carry: Any) -> Any:
             params, inner, loss = carry
             chosen, inside = data.rows(order, i * size, size)
-            value, grad = jax.value_and_grad(self.total)(params, data, chosen, inside / inside.sum())
+            trained, kept = self.split(params)
+
+            def batch_loss(part: Any) -> jax.Array:
+                return self.total(self.derive(part, kept), data, chosen, inside / inside.sum())
+
+            value, grad = jax.value_and_grad(batch_loss)(trained)
             return *self.update(params, inner, grad), loss + value * inside.sum()
 
         start = (params, inner, jnp.zeros((), float))
         params, inner, loss = jax.lax.fori_loop(0, data.chunks(size), step, start)
         return params, inner, loss / data.m
 
-    def epoch(self, state: Running, data: _Data, key: jax.Array) -> Running:
+    def epoch(self, state: Running, data: Data, key: jax.Array, epochs: jax.Array) -> Running:
         """One epoch and the stopping rule."""
         if self.learner.batch is None:
             params, inner, running = self.full_epoch(state.params, state.optimiser, data)
@@ -260,20 +362,27 @@ class _Training:
             key = jax.random.fold_in(key, state.epoch)
             params, inner, running = self.batch_epoch(state.params, state.optimiser, data, key)
         epoch = state.epoch + 1
-        last = epoch == self.learner.epochs
+        last = epoch == epochs
         look = (running <= self.learner.tolerance) | last
         loss = jax.lax.cond(look, lambda: self.whole_loss(params, data), lambda: running)
         done = (look & (loss <= self.learner.tolerance)) | last | ~jnp.isfinite(loss)
+        error = state.error
+        if self.learner.target_error is not None:
+            held_out = Data(data.x, data.y, data.m, jnp.asarray(self.learner.held_out))
+            error = self.error(params, held_out)
+            done = done | (error <= self.learner.target_error)
         slot = jnp.round(jnp.log2(epoch.astype(jnp.float32))).astype(int)
         marked = ((1 << slot) == epoch) & (jnp.arange(TRACE) == slot)
-        trace = jnp.where(marked, running, state.trace)
-        return Running(params, inner, epoch, loss, trace, done, state.pace)
+        trace, errors = jnp.where(marked, running, state.trace), jnp.where(marked, error, state.errors)
+        return Running(params, inner, epoch, loss, error, trace, errors, done, state.pace)
 
-    def segment(self, state: Running, data: _Data, key: jax.Array, until: jax.Array) -> Running:
-        """Epochs until ``until``, or until training stops."""
+    def segment(
+        self, state: Running, data: Data, key: jax.Array, until: jax.Array, epochs: jax.Array
+    ) -> Running:
+        """Epochs until ``until``, or until training stops; ``epochs`` are all that are allowed."""
         return jax.lax.while_loop(
             lambda state: (state.epoch < until) & ~state.stopped,
-            lambda state: self.epoch(state, data, key),
+            lambda state: self.epoch(state, data, key, epochs),
             state,
         )
 

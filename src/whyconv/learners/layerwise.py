@@ -52,8 +52,9 @@ class Layerwise(Learner, name="layerwise"):
     second_rate: float | None = Field(None, gt=0)
     tolerance: float = Field(1e-3, ge=0)
 
-    def refusal(self, network: Network | None) -> str:
+    def refusal(self, network: Network | None, m: int) -> str:
         """Only ConvPool has the two layers the algorithm speaks of."""
+        del m
         return (
             "" if isinstance(network, ConvPool) else "the learner layerwise trains the network conv-pool only"
         )

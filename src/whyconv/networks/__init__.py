@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BeforeValidator
 
@@ -13,6 +13,18 @@ if TYPE_CHECKING:
     import jax
 
 Params = Any
+
+
+class Setting(NamedTuple):
+    """What a faster, equal form of a network may rely on.
+
+    ``signs``: inputs are -1 and +1; ``rows``: examples in a step; ``elementwise``: the optimiser treats
+    every parameter by itself, so that equal parameters with equal gradients stay equal.
+    """
+
+    signs: bool
+    rows: int
+    elementwise: bool
 
 
 class Network(Piece):
@@ -30,9 +42,33 @@ class Network(Piece):
         """Inputs (example first) in the memory layout ``apply`` likes; called once, outside the loop."""
         return x
 
+    def refusal(self, shape: tuple[int, ...]) -> str:
+        """Why inputs of this shape cannot be read; empty if they can."""
+        del shape
+        return ""
+
+    @property
+    def fixed(self) -> tuple[str, ...]:
+        """Entries of the parameters (a dictionary, then) that training leaves alone."""
+        return ()
+
+    def derive(self, params: Params) -> Any:
+        """What ``apply`` reads: the parameters, or something made of them once for all examples of a step."""
+        return params
+
+    def faster(self, shape: tuple[int, ...], setting: Setting) -> Network:
+        """A network equal to this one up to rounding that trains faster in this setting; or itself."""
+        del shape, setting
+        return self
+
+    @property
+    def form(self) -> str:
+        """What a faster form has rewritten, in words; empty for a network as it is."""
+        return ""
+
     @abstractmethod
-    def apply(self, params: Params, x: jax.Array) -> jax.Array:
-        """The score of every example of the prepared inputs ``x``."""
+    def apply(self, params: Any, x: jax.Array) -> jax.Array:
+        """The score of every example of the prepared inputs ``x``, from what :meth:`derive` gives."""
 
     @abstractmethod
     def parameter_count(self, shape: tuple[int, ...]) -> int:
@@ -41,6 +77,14 @@ class Network(Piece):
     @abstractmethod
     def flops(self, shape: tuple[int, ...]) -> int:
         """Multiplications and additions of one forward pass on one example, in closed form."""
+
+    def step_flops(self, shape: tuple[int, ...], rows: int) -> float:
+        """What a forward pass on ``rows`` examples really takes: less than the sum for a faster form."""
+        return float(self.flops(shape)) * rows
+
+    def stored(self, shape: tuple[int, ...]) -> int:
+        """Numbers that a copy of the parameters really holds: fewer for a form that counts equal ones."""
+        return self.parameter_count(shape)
 
     def pooled_parts(self, params: Params, rows: Any) -> tuple[Any, Any] | None:
         """(scores, readout) if the network is readout . max(0, max over rows of scores).

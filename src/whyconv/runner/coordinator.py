@@ -135,7 +135,7 @@ class _Run:
     def _run(self, missing: list[Point], pool: Pool) -> None:
         """Run the trials; rows are kept in the order in which trials end, and depend on none of it."""
         for point in missing:
-            pool.submit(point.trial.key, point.trial.canonical())
+            pool.submit(point.trial.key, point.trial.canonical(), point.trial.program)
         next_tick = 0.0
         with _deferred_interrupt() as interrupted:
             while pool.unfinished:

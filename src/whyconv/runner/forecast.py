@@ -36,15 +36,15 @@ class Forecast:
 
 def seconds(trial: Trial) -> float:
     """The typical time of one trial, compilation aside."""
-    return TRIAL_SECONDS + trial.learner.cost(trial.network, trial.task.shape, trial.m).flops / RATE
+    return TRIAL_SECONDS + trial.learner.cost(trial.form, trial.task.shape, trial.m).flops / RATE
 
 
 def forecast(trials: Iterable[Trial], workers: int) -> Forecast:
     """Time and memory of trials that have not run yet."""
     todo = list({trial.key: trial for trial in trials}.values())
     workers = max(1, min(workers, len(todo)))
-    costs = [trial.learner.cost(trial.network, trial.task.shape, trial.m) for trial in todo]
-    programs = {(trial.task.shape, trial.network, trial.learner) for trial in todo}
+    costs = [trial.learner.cost(trial.form, trial.task.shape, trial.m) for trial in todo]
+    programs = {(trial.task.shape, trial.form, trial.learner) for trial in todo}
     fixed = (START_SECONDS + COMPILE_SECONDS * len(programs)) if todo else 0.0
     typical = sum(TRIAL_SECONDS + cost.flops / RATE for cost in costs) / workers
     longest = sum(TRIAL_SECONDS + cost.flops_limit / RATE for cost in costs) / workers

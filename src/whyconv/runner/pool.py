@@ -70,9 +70,9 @@ class Pool:
         with telling(folder):
             self._log = self._log_path.open("wb")
 
-    def submit(self, key: str, spec: Mapping[str, Any]) -> None:
-        """Have a trial run, after those submitted before."""
-        self._queue.append({"key": key, "spec": spec})
+    def submit(self, key: str, spec: Mapping[str, Any], kind: str) -> None:
+        """Have a trial run, after those submitted before; trials of one kind share compiled programs."""
+        self._queue.append({"key": key, "spec": spec, "kind": kind})
 
     @property
     def unfinished(self) -> int:
@@ -125,11 +125,11 @@ class Pool:
     def _choose(self, worker: _Worker) -> int:
         """The first waiting trial like one that the worker has done, else unlike all that others have.
 
-        Trials that differ in m and seed only share their compiled programs, and compiling takes longer
-        than most trials; so workers keep to programs of their own while there are enough.
+        Compiling takes longer than most trials; so workers keep to programs of their own while there
+        are enough.
         """
         others = {kind for other in self._workers if other is not worker for kind in other.kinds}
-        kinds = [_kind(job) for job in self._queue]
+        kinds = [job["kind"] for job in self._queue]
         own = (i for i, kind in enumerate(kinds) if kind in worker.kinds)
         fresh = (i for i, kind in enumerate(kinds) if kind not in others)
         return next(own, next(fresh, 0))
@@ -195,11 +195,6 @@ class Pool:
         worker.end()
 
 
-def _kind(job: Mapping[str, Any]) -> str:
-    """What trials with the same compiled programs have in common."""
-    return json.dumps([job["spec"].get(part) for part in ("task", "network", "learner")], sort_keys=True)
-
-
 class _Clock:
     """Seconds during which the coordinator was watching.
 
@@ -249,7 +244,7 @@ class _Worker:
         if not self._write((json.dumps(job) + "\n").encode()):
             return False
         self.job, self.fraction, self.begun = job, 0.0, False
-        self.kinds.add(_kind(job))
+        self.kinds.add(job["kind"])
         self.since = self.heard = now
         return True
 

@@ -53,6 +53,21 @@ class Task(Piece):
         """What the streams of examples depend on; tasks that share it are paired example by example."""
         return self.canonical()
 
+    @property
+    def signs(self) -> bool:
+        """Whether every entry of every input is -1 or +1."""
+        return False
+
+    @property
+    def population(self) -> int | None:
+        """The number of inputs of a task whose sample is every input once; None for a task that draws."""
+        return None
+
+    def finite_law(self, world: jax.Array) -> WeightedPoints | None:
+        """Every input with its label and probability, where they are few; None elsewhere."""
+        del world
+        return None
+
     def set_law(self, world: jax.Array) -> WeightedPoints | None:
         """The exact law for predictors that read only the *set* of an input's rows, where it is known.
 

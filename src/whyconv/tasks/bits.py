@@ -1,0 +1,250 @@
+"""Bits: k-patterns of Malach & Shalev-Shwartz, section 2, and the same under a hidden order of the bits."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+from collections.abc import Callable
+from functools import cache
+from math import prod
+from pathlib import Path
+from typing import Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from whyconv.lazy import jax, jnp, np
+from whyconv.spec import once
+from whyconv.tasks import Sample, Task, WeightedPoints
+
+LARGEST_ENUMERATION = 20
+"""Bits up to which all 2^n inputs are listed."""
+LARGEST_FILE = 256 * 2**20
+NAMED: dict[str, Callable[[tuple[int, ...]], int]] = {
+    "parity": prod,
+    "majority": lambda z: 1 if sum(z) > 0 else -1,
+    "and": lambda z: 1 if min(z) > 0 else -1,
+    "dictator": lambda z: z[0],
+}
+
+
+class KPattern(Task, name="k-pattern"):
+    """A function of k consecutive bits among n: f(x) = g(x_j*, ..., x_{j*+k-1}), x in {-1, +1}^n.
+
+    Symbols: ``n_bits`` = n, ``k_window`` = k, ``position`` = j* from 1 to n-k+1 (the middle window if
+    not given; the paper's sums stop at n-k and would miss the last one).
+
+    The ``target`` g is *parity* (the product), *majority* (a tie counts as -1), *and*, *dictator* (the
+    window's first bit), *random* (2^k fair coins, drawn once a seed) or *table*: ``table`` holds the
+    2^k values, where the window, read as a binary number with -1 as 0 and the first bit in front, is
+    the number of the entry.
+
+    The ``law`` D of the inputs:
+
+    - *uniform*: fair, independent bits;
+    - *biased*: independent bits of mean ``mean``;
+    - *markov*: a fair first bit, each next one equal to it with probability ``persistence``;
+    - *file*: rows drawn, with replacement, from ``file``: text (one input a line, entries -1 and 1
+      separated by blanks or commas) or a NumPy array (.npy);
+    - *all*: every input exactly once, n <= 20. The sample is the distribution: m and test_size must be
+      2^n, gradients are those of the population, errors are exact.
+
+    ``label_noise`` = p flips every label with probability p, in training and test alike, so that p is
+    the least possible error.
+    """
+
+    reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 2"
+
+    n_bits: int = Field(16, ge=1, le=100_000)
+    k_window: int = Field(4, ge=1, le=20)
+    target: Literal["parity", "majority", "and", "dictator", "random", "table"] = "parity"
+    table: tuple[Literal[-1, 1], ...] | None = None
+    position: int | None = Field(None, ge=1)
+    law: Literal["uniform", "biased", "markov", "file", "all"] = "uniform"
+    mean: float = Field(0.5, gt=-1, lt=1)
+    persistence: float = Field(0.75, gt=0, lt=1)
+    file: str | None = None
+    label_noise: float = Field(0.0, ge=0.0, le=0.5)
+
+    @model_validator(mode="after")
+    def _fits(self) -> KPattern:
+        n, k = self.n_bits, self.k_window
+        if k > n:
+            raise ValueError(f"k_window = {k} bits do not fit into n_bits = {n}; take k_window <= n_bits")
+        if self.position is not None and self.position > n - k + 1:
+            raise ValueError(
+                f"position = {self.position} was given, and windows start at 1 to n_bits - k_window + 1 = "
+                f"{n - k + 1}; take one of those"
+            )
+        if (self.target == "table") != (self.table is not None):
+            raise ValueError("target = table and a table belong together; give both or neither")
+        if self.table is not None and len(self.table) != 2**k:
+            raise ValueError(
+                f"table has {len(self.table)} values, and g on k_window = {k} bits needs 2^k = {2**k} of them"
+            )
+        if (self.law == "file") != (self.file is not None):
+            raise ValueError("law = file and a file belong together; give both or neither")
+        if self.law == "all" and n > LARGEST_ENUMERATION:
+            raise ValueError(
+                f"law = all lists 2^n inputs, and n_bits = {n} are too many; take n_bits <= "
+                f"{LARGEST_ENUMERATION} or law = uniform"
+            )
+        if self.file is not None:
+            self._rows(self.file)
+        return self
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(n_bits,)."""
+        return (self.n_bits,)
+
+    @property
+    def signs(self) -> bool:
+        """Inputs are -1 and +1."""
+        return True
+
+    @property
+    def population(self) -> int | None:
+        """2^n where the sample is to be every input once."""
+        return 2**self.n_bits if self.law == "all" else None
+
+    @property
+    def first_bit(self) -> int:
+        """Where the window begins, from 0."""
+        return (self.n_bits - self.k_window) // 2 if self.position is None else self.position - 1
+
+    def lineage(self) -> dict[str, Any]:
+        """n and D alone: the inputs do not depend on what is asked of them, nor on a hidden order."""
+        names = ("n_bits", "law", "mean", "persistence")
+        return {name: getattr(self, name) for name in names} | {"data": self.data_digest()}
+
+    def data_digest(self) -> str | None:
+        """The digest of the file the inputs come from."""
+        return None if self.file is None else _read(self.file, _stamp(self.file))[1]
+
+    def truth_table(self, world: jax.Array) -> jax.Array:
+        """g as 2^k values, by the number of the window."""
+        if self.target == "random":
+            return jax.random.rademacher(jax.random.fold_in(world, 1), (2**self.k_window,), int)
+        return jnp.asarray(self.table or _named_table(self.target, self.k_window))
+
+    def order(self, world: jax.Array) -> jax.Array:
+        """Where each bit of the pattern's order is shown; a k-pattern shows them as they are."""
+        del world
+        return jnp.arange(self.n_bits)
+
+    def examples(self, world: jax.Array, draws: jax.Array, index: jax.Array) -> Sample:
+        """The numbered examples, x of shape (example, n_bits)."""
+        bits = jax.vmap(lambda i: self._bits(jax.random.fold_in(draws, i), i))(index)
+        y = self._label(world, bits)
+        if self.label_noise:
+            lots = jax.vmap(lambda i: jax.random.uniform(jax.random.fold_in(jax.random.fold_in(draws, i), 1)))
+            y = jnp.where(lots(index) < self.label_noise, -y, y)
+        return Sample((2 * bits[:, self.order(world)] - 1).astype(float), y)
+
+    def finite_law(self, world: jax.Array) -> WeightedPoints | None:
+        """Every input with its probability, for n <= 16 and every law but a file's."""
+        n = self.n_bits
+        if n > 16 or self.law == "file":
+            return None
+        bits = (np.arange(2**n)[:, None] >> np.arange(n)[::-1]) & 1
+        probability = np.full(2**n, 0.5**n)
+        if self.law == "biased":
+            probability = np.where(bits == 1, (1 + self.mean) / 2, (1 - self.mean) / 2).prod(axis=1)
+        if self.law == "markov":
+            stays = bits[:, 1:] == bits[:, :-1]
+            probability = np.where(stays, self.persistence, 1 - self.persistence).prod(axis=1) / 2
+        y = np.asarray(self._label(world, jnp.asarray(bits)))
+        x = (2.0 * bits - 1)[:, np.asarray(self.order(world))]
+        if not self.label_noise:
+            return WeightedPoints(x, y, probability)
+        parts = [(1 - self.label_noise) * probability, self.label_noise * probability]
+        return WeightedPoints(np.concatenate([x, x]), np.concatenate([y, -y]), np.concatenate(parts))
+
+    def _label(self, world: jax.Array, bits: jax.Array) -> jax.Array:
+        """g of the window, from bits 0 and 1."""
+        window = bits[:, self.first_bit : self.first_bit + self.k_window]
+        number = window @ (1 << jnp.arange(self.k_window)[::-1]).astype(bits.dtype)
+        return self.truth_table(world)[number]
+
+    def _bits(self, key: jax.Array, index: jax.Array) -> jax.Array:
+        """One input as bits 0 and 1."""
+        n = self.n_bits
+        if self.law == "all":
+            return ((index >> jnp.arange(n)[::-1]) & 1).astype(jnp.int32)
+        if self.law == "biased":
+            return (jax.random.uniform(key, (n,), jnp.float32) < (1 + self.mean) / 2).astype(jnp.int32)
+        if self.law == "markov":
+            lots = jax.random.uniform(key, (n,), jnp.float32)
+            turns = jnp.where(jnp.arange(n) == 0, lots < 0.5, lots >= self.persistence)
+            return jnp.cumsum(turns) % 2
+        if self.file is not None:
+            rows = self._rows(self.file)
+            word = jax.random.bits(key, (), jnp.uint32)
+            return jnp.asarray(rows)[word % len(rows)].astype(jnp.int32)
+        words = jax.random.bits(key, (-(-n // 32),), jnp.uint32)
+        return ((words[:, None] >> jnp.arange(32, dtype=jnp.uint32)) & 1).reshape(-1)[:n].astype(jnp.int32)
+
+    def _rows(self, file: str) -> np.ndarray:
+        """The inputs of a file as bits, checked against ``n_bits``."""
+        rows = _read(file, _stamp(file))[0]
+        if rows.shape[1] != self.n_bits:
+            raise ValueError(f"{file} has inputs of {rows.shape[1]} bits, and n_bits = {self.n_bits}")
+        return rows
+
+
+class KJunta(KPattern, name="k-junta"):
+    """The k-pattern task with the bits shown in a hidden order: a function of some k of n bits.
+
+    One random permutation a seed; inputs and labels are those of the k-pattern task, example by
+    example. For any k bits some order makes them neighbours, so k-patterns of unknown order are
+    exactly the k-juntas. Networks with windows lose what they had; others see the same problem.
+    """
+
+    reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"
+
+    def order(self, world: jax.Array) -> jax.Array:
+        """A random permutation, one a seed."""
+        return jax.random.permutation(jax.random.fold_in(world, 2), self.n_bits)
+
+
+@cache
+def _named_table(target: str, k: int) -> tuple[int, ...]:
+    g = NAMED[target]
+    return tuple(g(tuple(1 if z >> (k - 1 - i) & 1 else -1 for i in range(k))) for z in range(2**k))
+
+
+def _stamp(file: str) -> tuple[int, int]:
+    """What tells that a file was not changed since it was read."""
+    try:
+        known = Path(file).stat()
+    except OSError as error:
+        raise ValueError(f"{file}: {error.strerror}; give a file of inputs that can be read") from None
+    return known.st_mtime_ns, known.st_size
+
+
+@once
+def _read(file: str, stamp: tuple[int, int]) -> tuple[np.ndarray, str]:
+    """The inputs of a file as bits 0 and 1 (uint8), and the file's digest; no pickles."""
+    if stamp[1] > LARGEST_FILE:
+        raise ValueError(f"{file} has {stamp[1]:,} bytes; at most {LARGEST_FILE:,} are read")
+    content = Path(file).read_bytes()
+    digest = hashlib.sha256(content).hexdigest()
+    try:
+        if content.startswith(b"\x93NUMPY"):
+            values = np.load(io.BytesIO(content), allow_pickle=False)
+        else:
+            values = np.array(
+                [line.replace(",", " ").split() for line in content.decode().splitlines() if line]
+            )
+            values = values.astype(float)
+    except (ValueError, EOFError):
+        raise ValueError(f"{file} is no table of numbers; give lines of -1 and 1 of equal length") from None
+    if values.ndim != 2 or not values.size:
+        raise ValueError(f"{file} has the shape {values.shape}; give one input of -1 and 1 a line")
+    wrong = np.argwhere(~np.isin(values, (-1, 1)))
+    if len(wrong):
+        row, column = (int(place) for place in wrong[0])
+        raise ValueError(
+            f"{file} holds {values[row, column]!s} in line {row + 1}, entry {column + 1}; inputs are -1 and 1"
+        )
+    return (values > 0).astype(np.uint8), digest
