@@ -75,7 +75,7 @@ class Run:
         from whyconv.measure.intervals import summarise
 
         labels = list(dict.fromkeys(name for point in self.points for name in point.labels))
-        return summarise(self.table, labels, "test_error")
+        return summarise(self.study.measured(self.table), labels, "test_error")
 
     @property
     def failed(self) -> list[str]:

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from whyconv.cli_exact import exact_app
 from whyconv.errors import UserError
 
 app = typer.Typer(
@@ -21,6 +22,8 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     epilog="Start with: whyconv list, whyconv check brutzkus, whyconv run brutzkus.fig3a",
 )
+
+app.add_typer(exact_app, name="exact")
 
 UsageError: Any = typer.BadParameter.__bases__[0]
 """Any complaint of the option parser; Typer gives this class no public name."""

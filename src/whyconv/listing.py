@@ -52,6 +52,7 @@ def study(name: str) -> dict[str, Any]:
         "reference": piece.reference,
         "criterion": piece.criterion,
         "control": piece.broken,
+        "adaptive": piece.adaptive,
         "settings": sorted(piece.model_fields),
         "presets": presets,
     }
@@ -90,9 +91,10 @@ def _study(told: dict[str, Any], width: int) -> str:
     lines = [f"{told['study']} - {told['summary']}", told["reference"], ""]
     lines += paragraph("criterion", told["criterion"]) + paragraph("control", told["control"])
     lines += [*paragraph("settings", ", ".join(told["settings"]) + " (--set NAME=VALUE)"), ""]
+    first = "first " if told["adaptive"] else ""
     for name, preset in told["presets"].items():
         lines.append(
-            f"preset {name}: {preset['trials']} trials, {preset['seeds']} seeds, about "
+            f"preset {name}: {first}{preset['trials']} trials, {preset['seeds']} seeds, about "
             f"{duration(preset['seconds'])} on {preset['workers']} workers (at most "
             f"{duration(preset['seconds_at_most'])}), {preset['memory_bytes'] / 1e9:.1f} GB"
         )

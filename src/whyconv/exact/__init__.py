@@ -1,1 +1,42 @@
-"""What needs no sampling: laws, closed forms, dimensions and bounds, in float64 NumPy."""
+"""What needs no sampling: laws, closed forms, dimensions and bounds, in float64 NumPy.
+
+The Fourier coefficients of a neuron, and so the population gradients of Theorem 12 (Malach &
+Shalev-Shwartz), are to be had from here: ``from whyconv.exact import coefficient, partials``.
+docs/exact.md says what is exact and which engine does what. The other modules are imported by name.
+"""
+
+from whyconv.exact.activations import Activation, clip, piecewise_linear
+from whyconv.exact.fourier import (
+    Choice,
+    FourierGap,
+    Gaussian,
+    Signs,
+    choose,
+    coefficient,
+    expected_gradient_square,
+    expected_square,
+    fourier_gap,
+    level_weights,
+    partials,
+)
+from whyconv.exact.fourier_lattice import on_lattice
+from whyconv.exact.scaled import Scaled
+
+__all__ = [
+    "Activation",
+    "Choice",
+    "FourierGap",
+    "Gaussian",
+    "Scaled",
+    "Signs",
+    "choose",
+    "clip",
+    "coefficient",
+    "expected_gradient_square",
+    "expected_square",
+    "fourier_gap",
+    "level_weights",
+    "on_lattice",
+    "partials",
+    "piecewise_linear",
+]

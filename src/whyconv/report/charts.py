@@ -31,7 +31,9 @@ def curves(
     x_title: str,
     y_title: str,
     log_x: bool = False,
+    log_y: bool = False,
     y_domain: Domain | None = None,
+    ceiling: tuple[float, str] | None = None,
     facet: str | None = None,
     facet_title: str | None = None,
     arms: Sequence[str] | None = None,
@@ -42,7 +44,8 @@ def curves(
 
     ``arms`` gives the order (arms it does not name follow as they appear), ``controls`` the arms to draw in
     grey; colours are those of :func:`whyconv.report.theme.styles`. Where all values lie in [0, 1], as errors
-    do, intervals are cut to that range in the drawing (not in the tooltip). ``facet`` names a column and
+    do, intervals are cut to that range in the drawing (not in the tooltip). ``ceiling`` is a line at which
+    values ended without an answer (a budget), and what it says. ``facet`` names a column and
     gives one panel per value, all on the same axes. An empty table gives a note instead of a chart.
     """
     import altair as alt
@@ -54,10 +57,12 @@ def curves(
     frame = Frame(
         x=x, y=y, arm=arm, seed=seed, x_title=x_title, y_title=y_title, log_x=log_x, ticks=_ticks(table[x]),
         domain=y_domain or _sensible(table[y]), arms=order, styles=theme.styles(order, controls), width=width,
-        facet=facet,
+        facet=facet, log_y=log_y,
     )  # fmt: skip
     if facet is None:
         chart = frame.panel(table, summarise(table, [arm, x], y))
+        if ceiling is not None:
+            chart = alt.layer(*_ceiling(*ceiling), chart)
         return _finish(chart.properties(width=width, height=theme.HEIGHT), title, frame)
     panels = []
     for number, (value, part) in enumerate(table.groupby(facet, observed=True)):
@@ -155,6 +160,20 @@ def _band(margin: float) -> list[Any]:
         base.mark_rule(color=theme.GREY).encode(y="zero:Q"),
         base.mark_text(align="right", baseline="bottom", dx=-6, dy=-4).encode(
             y="from:Q", x=alt.value("width"), text="text:N"
+        ),
+    ]
+
+
+def _ceiling(value: float, text: str) -> list[Any]:
+    """A dashed line with its meaning above it."""
+    import altair as alt
+    import pandas as pd
+
+    base = alt.Chart(pd.DataFrame({"value": [value], "text": [text]}))
+    return [
+        base.mark_rule(color=theme.GREY, strokeDash=[3, 3]).encode(y="value:Q"),
+        base.mark_text(align="left", baseline="bottom", dx=6, dy=-4).encode(
+            y="value:Q", x=alt.value(0), text="text:N"
         ),
     ]
 

@@ -35,6 +35,7 @@ class Frame:
     styles: Sequence[Style]
     width: int
     signed: bool = False
+    log_y: bool = False
     facet: str | None = None
     number: int = 0
     """Of the panel: a selection belongs to one panel, and its name must be its own."""
@@ -159,9 +160,8 @@ class Frame:
             titleX=-36,
             titleY=-12,
         )
-        return alt.Y(
-            field=column, type="quantitative", title=self.y_title, scale=alt.Scale(**given), axis=axis
-        )
+        scale = alt.Scale(type="log" if self.log_y else "linear", **given)
+        return alt.Y(field=column, type="quantitative", title=self.y_title, scale=scale, axis=axis)
 
     def _colour(self) -> alt.Color:
         import altair as alt

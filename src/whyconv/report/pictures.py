@@ -11,11 +11,10 @@ The SVG carries its own style, for light and for dark pages, and its text stays 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
-from html import escape
-from importlib.resources import files
 from typing import TYPE_CHECKING
+
+from whyconv.report.drawing import WIDTH, arrow, svg, text
 
 if TYPE_CHECKING:
     import numpy as np
@@ -25,7 +24,7 @@ SIDE = 4
 _WALSH = ((1, 1, 1, 1), (1, 1, -1, -1), (1, -1, -1, 1), (1, -1, 1, -1))
 _CHOSEN = ((1, 1), (2, 2), (0, 1), (1, 0), (3, 3), (0, 3), (2, 1), (3, 0))
 """Which products of Walsh functions serve as o_1 (positive), o_2 (negative) and o_3 ... o_8 (spurious)."""
-_WIDTH, _TILE = 480, 24
+_TILE = 24
 
 
 def figure1(seed: int = 1) -> dict[str, str]:
@@ -58,28 +57,27 @@ def examples(seed: int = 1, each: int = 4) -> str:
     rng = np.random.default_rng(seed)
     parts = list(_key(0))
     size = SIDE * (_TILE + 2) - 2
-    step = (_WIDTH - size) / (each - 1)
+    step = (WIDTH - size) / (each - 1)
     for label, top in ((1, 118), (-1, 266)):
         name, sign = ("positive", "+1") if label > 0 else ("negative", "−1")
         parts.append(
-            _text(0, top - 10, f"{name} images", f"strong {name}")
-            + _text(134, top - 10, f"y = {sign}", "math")
+            text(0, top - 10, f"{name} images", f"strong {name}") + text(134, top - 10, f"y = {sign}", "math")
         )
         for number in range(each):
             parts += _image(number * step, top, draw(rng, label))
-    return _svg(266 + size + 2, parts, "Images of both classes, made of orthogonal patterns")
+    return svg(266 + size + 2, parts, "Images of both classes, made of orthogonal patterns")
 
 
 def _key(top: float) -> Iterator[str]:
     """The three kinds of patterns with their symbols."""
     for left, name, symbol, numbers in ((0, "positive", "o_1", [0]), (96, "negative", "o_2", [1])):
-        yield _text(left, top + 16, name, f"strong {name}")
+        yield text(left, top + 16, name, f"strong {name}")
         yield from _pattern(left, top + 28, numbers[0], name)
-        yield _text(left + 36, top + 47, symbol, "math")
-    yield _text(200, top + 16, "spurious", "strong quiet")
+        yield text(left + 36, top + 47, symbol, "math")
+    yield text(200, top + 16, "spurious", "strong quiet")
     for place, number in enumerate(range(2, len(_CHOSEN))):
         yield from _pattern(200 + place * 32, top + 28, number)
-    yield _text(200 + 6 * 32 + 4, top + 47, "o_3 … o_8", "math")
+    yield text(200 + 6 * 32 + 4, top + 47, "o_3 … o_8", "math")
 
 
 def architecture(seed: int = 1) -> str:
@@ -93,7 +91,7 @@ def architecture(seed: int = 1) -> str:
     responses = np.maximum(filters @ basis[image].T, 0)
     weights = (1.0, -1.0, 0.1)
     output = sum(weight * best for weight, best in zip(weights, responses.max(axis=1), strict=True))
-    parts = [_text(52, 14, "image", "strong", "middle"), _text(52, 36, "x", "math", "middle")]
+    parts = [text(52, 14, "image", "strong", "middle"), text(52, 36, "x", "math", "middle")]
     parts += _image(0, 130, image)
     heads = (
         (158, "k filters", "w_i"),
@@ -102,28 +100,28 @@ def architecture(seed: int = 1) -> str:
         (440, "readout", "a_i"),
     )
     for centre, head, symbol in heads:
-        parts += [_text(centre, 14, head, "strong", "middle"), _text(centre, 36, symbol, "math", "middle")]
+        parts += [text(centre, 14, head, "strong", "middle"), text(centre, 36, symbol, "math", "middle")]
     for lane, (pixels, values) in enumerate(zip(filters, responses, strict=True)):
         middle = 82 + lane * 100
         best = float(values.max())
         parts.append(f'<path class="line" d="M106 182 C122 182 118 {middle} 134 {middle}"/>')
         parts += _filter(140, middle - 18, pixels)
-        parts += [_arrow(182, 218, middle), *_heat(226, middle - 36, values), _arrow(304, 336, middle)]
+        parts += [arrow(182, 218, middle), *_heat(226, middle - 36, values), arrow(304, 336, middle)]
         at = f'x="342" y="{middle - 22}" width="44" height="44" rx="4"'
         parts.append(f'<rect class="cell" {at}/><rect class="heat" {at} opacity="{best:.2f}"/>')
-        parts.append(_text(364, middle + 42, f"{best:.2f}", "quiet", "middle"))
+        parts.append(text(364, middle + 42, f"{best:.2f}", "quiet", "middle"))
         parts.append(f'<path class="line" d="M390 {middle} C420 {middle} 430 182 448 182"/>')
         parts.append(
-            _text(
+            text(
                 404, middle - 8 if lane < 2 else middle + 18, f"{weights[lane]:+}".replace("-", "−"), "quiet"
             )
         )
     parts.append('<circle class="line" cx="463" cy="182" r="15" stroke-width="1.5"/>')
-    parts += [_text(463, 188, "Σ", "", "middle"), _text(463, 220, f"{output:.1f}", "strong", "middle")]
+    parts += [text(463, 188, "Σ", "", "middle"), text(463, 220, f"{output:.1f}", "strong", "middle")]
     parts.append(
-        _text(240, 378, "N(x) = Σ_i a_i {max}_j σ(w_i · x[j]),   σ(z) = {max}(0, z)", "math", "middle")
+        text(240, 378, "N(x) = Σ_i a_i {max}_j σ(w_i · x[j]),   σ(z) = {max}(0, z)", "math", "middle")
     )
-    return _svg(390, parts, "Filters over patches, rectifier, maximum over positions, linear readout")
+    return svg(390, parts, "Filters over patches, rectifier, maximum over positions, linear readout")
 
 
 def _image(left: float, top: float, image: np.ndarray) -> Iterator[str]:
@@ -175,30 +173,4 @@ def _heat(left: float, top: float, values: np.ndarray) -> Iterator[str]:
     yield (
         f'<rect class="line" x="{left + 18 * column - 1:g}" y="{top + 18 * row - 1:g}" '
         'width="19" height="19" rx="3" stroke-width="2"/>'
-    )
-
-
-def _arrow(start: float, end: float, middle: float) -> str:
-    return (
-        f'<path class="line" d="M{start:g} {middle:g}H{end:g}m-5 -4l5 4l-5 4" '
-        'stroke-linecap="round" stroke-linejoin="round"/>'
-    )
-
-
-def _text(left: float, base: float, text: str, kind: str = "", anchor: str = "start") -> str:
-    """Text in which ``w_i`` sets the i as a subscript and ``{max}`` sets the word upright."""
-    marked = re.sub(r"\{(\w+)\}", r'<tspan font-style="normal">\1</tspan>', escape(text))
-    marked = re.sub(
-        r"_(\w)", r'<tspan dy="4" font-size="72%">\1</tspan><tspan dy="-4">&#8203;</tspan>', marked
-    )
-    place = f'x="{left:g}" y="{base:g}" text-anchor="{anchor}"'
-    return f'<text class="{kind}" {place} xml:space="preserve">{marked}</text>'
-
-
-def _svg(height: float, parts: list[str], label: str) -> str:
-    style = files("whyconv.report").joinpath("pictures.css").read_text("utf-8")
-    return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-4 -2 {_WIDTH + 8} {height + 4:g}" '
-        f'width="{_WIDTH + 8}" height="{height + 4:g}" role="img" aria-label="{escape(label)}">'
-        f"<style>{style}</style>{''.join(parts)}</svg>"
     )

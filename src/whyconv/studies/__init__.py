@@ -55,6 +55,9 @@ class Study(Piece):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
     """Overrides by name; ``quick`` takes seconds, ``paper`` has the paper's sizes."""
 
+    adaptive: ClassVar[bool] = False
+    """Whether ``plan`` wants more trials once it has seen rows."""
+
     seeds: int = Field(5, ge=1, le=10_000)
 
     @abstractmethod
@@ -68,6 +71,10 @@ class Study(Piece):
     @abstractmethod
     def figures(self, table: pd.DataFrame) -> dict[str, altair.TopLevelMixin]:
         """Charts by title, from one line per trial."""
+
+    def measured(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The lines that means are shown of: all, or without those that only served to tune."""
+        return table
 
     def pictures(self) -> dict[str, str]:
         """SVG pictures by title that explain the setting; they show no measurement."""

@@ -1,0 +1,176 @@
+"""Activations with what the exact engines need to know of them.
+
+An *analytic* activation has the Fourier transform of its derivative, Dhat(t) = integral of s'(z) exp(-itz)
+dz; a *piecewise linear* one has kinks and slopes as rationals. At a kink s' is the flatter of the two
+slopes: 0 at 0 for ReLU, 0 at both kinks of a clip.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import pairwise
+from math import ceil, floor, log, pi, sqrt
+from operator import mul
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import special
+
+from whyconv.errors import UserError
+
+Floats = NDArray[np.float64]
+Real = float | Fraction
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A continuous piecewise linear function: ``slopes[i]`` before ``kinks[i]``, ``slopes[-1]`` at the end.
+
+    ``height`` is its value at the first kink.
+    """
+
+    kinks: tuple[Fraction, ...]
+    slopes: tuple[Fraction, ...]
+    height: Fraction
+
+    @property
+    def kink_goes_left(self) -> tuple[bool, ...]:
+        """Whether s' at each kink is the slope before it: it is the flatter of the two."""
+        return tuple(
+            abs(left) <= abs(right) for left, right in zip(self.slopes, self.slopes[1:], strict=False)
+        )
+
+    @property
+    def intercepts(self) -> tuple[Fraction, ...]:
+        """c_i with s(z) = slopes[i] z + c_i on piece i."""
+        found = [self.height - self.slopes[0] * self.kinks[0]]
+        for kink, left, right in zip(self.kinks, self.slopes, self.slopes[1:], strict=False):
+            found.append(found[-1] + (left - right) * kink)
+        return tuple(found)
+
+    def cuts(self, length: int, first: Fraction, step: Fraction) -> list[int]:
+        """Where the pieces begin and end among the z = first + r ``step``, r < ``length``; ``step`` > 0."""
+        found = [0]
+        for kink, goes_left in zip(self.kinks, self.kink_goes_left, strict=True):
+            place = (kink - first) / step
+            cut = floor(place) + 1 if goes_left else ceil(place)
+            found.append(min(max(cut, found[-1]), length))
+        return [*found, length]
+
+    def sum_on_lattice(
+        self, counts: Sequence[int], first: Fraction, step: Fraction, derivative: bool
+    ) -> Fraction:
+        """Sum over r of counts[r] s(first + r step), or of s' there, exactly.
+
+        Each piece needs the sums of counts[r] and r counts[r] over its range; kinks are met exactly.
+        """
+        cuts = self.cuts(len(counts), first, step)
+        total = Fraction(0)
+        for low, high, slope, intercept in zip(cuts, cuts[1:], self.slopes, self.intercepts, strict=False):
+            if derivative:
+                total += slope * sum(counts[low:high])
+            elif slope or intercept:
+                total += (slope * first + intercept) * sum(counts[low:high])
+                total += slope * step * sum(map(mul, counts[low:high], range(low, high)))
+        return total
+
+
+@dataclass(frozen=True)
+class Activation:
+    """s and s' on float64 arrays, and either ``log_transform`` or ``pieces``.
+
+    ``log_transform`` is t -> log Dhat(t) for t > 0 (concave; s' even, positive, and below exp(-|z|) far
+    out), ``centre`` is s(0).
+    """
+
+    name: str
+    value: Callable[[Floats], Floats]
+    derivative: Callable[[Floats], Floats]
+    log_transform: Callable[[Floats], Floats] | None = None
+    centre: float = 0.0
+    pieces: Pieces | None = None
+
+    def evaluate(self, z: Floats, derivative: bool) -> Floats:
+        """s(z), or s'(z) if ``derivative``."""
+        return self.derivative(z) if derivative else self.value(z)
+
+
+def piecewise_linear(
+    points: Sequence[tuple[Real, Real]], left: Real = 0, right: Real = 0, name: str = "piecewise-linear"
+) -> Activation:
+    """The function through ``points`` (z, s(z)), with slope ``left`` before the first and ``right`` after.
+
+    Numbers are taken exactly as given: write Fraction(1, 3) for a third, a float is the dyadic it stores.
+    """
+    if not points or any(a[0] >= b[0] for a, b in pairwise(points)):
+        raise UserError(f"Activation points {list(points)} were given; z must rise from point to point.")
+    kinks = tuple(Fraction(z) for z, _ in points)
+    heights = [Fraction(height) for _, height in points]
+    between = [(heights[i + 1] - heights[i]) / (kinks[i + 1] - kinks[i]) for i in range(len(kinks) - 1)]
+    pieces = Pieces(kinks, (Fraction(left), *between, Fraction(right)), heights[0])
+    edges, slopes = np.array(kinks, dtype=np.float64), np.array(pieces.slopes, dtype=np.float64)
+    intercepts = np.array(pieces.intercepts, dtype=np.float64)
+    goes_left = np.array(pieces.kink_goes_left)
+
+    def piece(z: Floats) -> NDArray[np.int64]:
+        z = np.asarray(z, dtype=np.float64)[..., None]
+        return np.where(goes_left, z > edges, z >= edges).sum(axis=-1)
+
+    def value(z: Floats) -> Floats:
+        index = piece(z)
+        return slopes[index] * z + intercepts[index]
+
+    return Activation(name, value, lambda z: slopes[piece(z)], pieces=pieces)
+
+
+def clip(low: Real = 0, high: Real = 1, offset: Real = 0) -> Activation:
+    """clip(``offset`` + z, ``low``, ``high``); clip() is the paper's clipped ReLU."""
+    if not low < high:
+        raise UserError(f"A clip from {low} to {high} was given; the first must be below the second.")
+    low, high, offset = Fraction(low), Fraction(high), Fraction(offset)
+    return piecewise_linear(
+        [(low - offset, low), (high - offset, high)], name=f"clip({offset}+z,{low},{high})"
+    )
+
+
+def _tanh_slope(z: Floats) -> Floats:
+    tail = np.exp(-2 * np.abs(z))
+    return 4 * tail / (1 + tail) ** 2
+
+
+def _sigmoid_slope(z: Floats) -> Floats:
+    tail = np.exp(-np.abs(z))
+    return tail / (1 + tail) ** 2
+
+
+NAMED = {
+    "tanh": Activation(  # Dhat = pi t / sinh(pi t / 2)
+        "tanh",
+        np.tanh,
+        _tanh_slope,
+        lambda t: np.log(2 * pi * t) - pi * t / 2 - np.log(-np.expm1(-pi * t)),
+    ),
+    "sigmoid": Activation(  # Dhat = pi t / sinh(pi t)
+        "sigmoid",
+        special.expit,
+        _sigmoid_slope,
+        lambda t: np.log(2 * pi * t) - pi * t - np.log(-np.expm1(-2 * pi * t)),
+        centre=0.5,
+    ),
+    "erf": Activation(  # Dhat = 2 exp(-t^2 / 4)
+        "erf", special.erf, lambda z: 2 / sqrt(pi) * np.exp(-(z * z)), lambda t: log(2) - t * t / 4
+    ),
+    "relu": piecewise_linear([(0, 0)], right=1, name="relu"),
+    "clipped-relu": piecewise_linear([(0, 0), (1, 1)], name="clipped-relu"),
+}
+
+
+def resolve(activation: str | Activation) -> Activation:
+    """The activation of that name, or the one given."""
+    if isinstance(activation, Activation):
+        return activation
+    if activation not in NAMED:
+        raise UserError(f"Activation {activation!r} was given; choose one of {', '.join(NAMED)}.")
+    return NAMED[activation]

@@ -1,0 +1,221 @@
+"""Architecture search over the order of the bits, with training a network over windows as the evaluation."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from pydantic import Field
+
+from whyconv.lazy import jax, jnp, np
+from whyconv.learners import Cost, Fit, Job, Learner
+from whyconv.networks import Network, Setting
+from whyconv.networks.window import Windowed
+from whyconv.spec import once
+from whyconv.tasks import Task
+
+
+class Searching(NamedTuple):
+    """The state: evaluations done, the order kept, its loss, the last error and its order, pace."""
+
+    evaluated: jax.Array
+    order: jax.Array
+    loss: jax.Array
+    error: jax.Array
+    found: jax.Array
+    pace: jax.Array
+
+
+class Programs(NamedTuple):
+    """Compiled: first parameters; some evaluations; training with one order; scores with one order."""
+
+    begin: Callable[..., Any]
+    segment: Callable[..., Searching]
+    train: Callable[..., Any]
+    score: Callable[..., jax.Array]
+
+
+class OrderSearch(Learner, name="order-search"):
+    """Looks for an order of the bits in which a network over windows learns; counts its evaluations.
+
+    Section 5 of the paper: with the order unknown, someone who searches for the architecture has to find
+    windows that hold the pattern. One *evaluation* of an order trains the network on the bits in that order,
+    ``steps`` steps of full-batch gradient descent with ``rate`` on the hinge loss, from the same start. The
+    search ends when the error on the last ``held_out`` examples is at most ``target_error``, or after
+    ``evaluations`` of them. ``strategy``:
+
+    - *random*: every order is drawn afresh;
+    - *climb*: two random places are swapped, and the swap is kept if the training loss does not rise;
+    - *greedy*: bits in the order of their correlation with the label, |mean of y x_i|, measured on the
+      whole sample first and on random halves of it afterwards.
+    """
+
+    reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"
+
+    strategy: Literal["random", "climb", "greedy"] = "random"
+    evaluations: int = Field(1000, ge=1, le=10_000_000)
+    steps: int = Field(20, ge=1, le=10_000)
+    rate: float = Field(0.1, gt=0, le=1e6)
+    target_error: float = Field(0.1, ge=0, lt=1)
+    held_out: int = Field(512, ge=1, le=1_000_000)
+
+    def refusal(self, network: Network | None, m: int) -> str:
+        """Only networks over windows care for the order, and some examples must be left to train on."""
+        if not isinstance(network, Windowed):
+            return "the learner order-search trains networks over windows: cnn, lcn, partly-shared"
+        if m <= self.held_out:
+            return (
+                f"m = {m} examples were given, and held_out = {self.held_out} are not trained on; take more"
+            )
+        return ""
+
+    def form(self, network: Network | None, task: Task, m: int) -> Network | None:
+        """Tables, which read signs only."""
+        assert network is not None
+        if not task.signs:
+            return network
+        return network.faster(task.shape, Setting(True, m - self.held_out, True))
+
+    def compiled(self) -> OrderSearch:
+        """The number of evaluations is an argument."""
+        return self.model_copy(update={"evaluations": 1})
+
+    def start(self, job: Job) -> Searching:
+        """Nothing evaluated yet."""
+        zero, plain = jnp.zeros((), int), jnp.arange(job.shape[0])
+        return Searching(zero, plain, jnp.full((), jnp.inf, float), jnp.ones((), float), plain, zero + 4)
+
+    def advance(self, job: Job, state: Searching) -> Searching:
+        """About a second of evaluations: ``pace`` follows the clock, and does not touch the numbers."""
+        assert job.network is not None
+        program = programs(job.network, self.compiled())
+        begin = time.monotonic()
+        until = jnp.minimum(state.evaluated + state.pace, self.evaluations)
+        params = program.begin(job.init, job.shape)
+        state = jax.block_until_ready(program.segment(state, params, *self._data(job), job.batches, until))
+        seconds = max(time.monotonic() - begin, 1e-3)
+        pace = int(np.clip(int(state.pace) / seconds, 1, 4 * int(state.pace)))
+        return state._replace(pace=jnp.asarray(pace, state.pace.dtype))
+
+    def _data(self, job: Job) -> tuple[jax.Array, jax.Array, jax.Array]:
+        return job.sample.x, job.sample.y, jnp.asarray(job.m - self.held_out)
+
+    def progress(self, state: Searching) -> float:
+        """Evaluations done over evaluations allowed; 1 once the target is met."""
+        return 1.0 if float(state.error) <= self.target_error else int(state.evaluated) / self.evaluations
+
+    def finish(self, job: Job, state: Searching) -> Fit:
+        """The network of the last order evaluated, trained once more."""
+        assert job.network is not None
+        program = programs(job.network, self.compiled())
+        trained = program.train(program.begin(job.init, job.shape), *self._data(job), state.found)
+        met = float(state.error) <= self.target_error
+        count, rows = int(state.evaluated), job.m - self.held_out
+        facts: dict[str, float | int | str | bool] = {
+            "evaluations": count,
+            "stopped": "error" if met else "cap",
+            "held_out_error": float(state.error),
+            "parameters": job.network.parameter_count(job.shape),
+            "train_flops": 3 * job.network.flops(job.shape) * rows * self.steps * count,
+        }
+        score = program.score
+        return Fit(lambda x: np.asarray(score(trained, x, state.found)), facts, {}, trained)
+
+    def cost(self, network: Network | None, shape: tuple[int, ...], m: int) -> Cost:
+        """Three forward passes a step, for half of the evaluations and for all of them."""
+        assert network is not None
+        longest = 3.0 * network.step_flops(shape, max(m, 1024)) * self.steps * self.evaluations
+        return Cost(longest / 8, longest, 4.0 * (4 * max(m, 1024) * shape[0] + 8 * network.stored(shape)))
+
+
+class _Search:
+    """The functions that get compiled: pure, of arrays, for one network and learner."""
+
+    def __init__(self, network: Network, learner: OrderSearch) -> None:
+        self.network, self.learner = network, learner
+        self.fixed = network.fixed
+
+    def loss(self, trained: Any, kept: Any, x: jax.Array, y: jax.Array, counts: jax.Array) -> jax.Array:
+        f = self.network.apply(self.network.derive({**trained, **kept}), x)
+        return jnp.sum(counts * jnp.where(y * f < 1, 1 - y * f, 0.0)) / jnp.sum(counts)
+
+    def train(self, params: Any, x: jax.Array, y: jax.Array, m: jax.Array, order: jax.Array) -> Any:
+        """The parameters after the steps of one evaluation."""
+        prepared = self.network.prepare(x[:, order])
+        counts = (jnp.arange(len(y)) < m).astype(float)
+        kept = {name: part for name, part in params.items() if name in self.fixed}
+        trained = {name: part for name, part in params.items() if name not in self.fixed}
+
+        def step(_: Any, trained: Any) -> Any:
+            grad = jax.grad(self.loss)(trained, kept, prepared, y, counts)
+            return jax.tree.map(lambda part, g: part - self.learner.rate * g, trained, grad)
+
+        return {**jax.lax.fori_loop(0, self.learner.steps, step, trained), **kept}
+
+    def score(self, params: Any, x: jax.Array, order: jax.Array) -> jax.Array:
+        return self.network.apply(self.network.derive(params), self.network.prepare(x[:, order]))
+
+    def evaluate(self, params: Any, x: jax.Array, y: jax.Array, m: jax.Array, order: jax.Array) -> Any:
+        """The training loss and the held-out error of one order."""
+        f = self.score(self.train(params, x, y, m, order), x, order)
+        number = jnp.arange(len(y))
+        train = (number < m).astype(float)
+        held = ((number >= m) & (number < m + self.learner.held_out)).astype(float)
+        loss = jnp.sum(train * jnp.where(y * f < 1, 1 - y * f, 0.0)) / m
+        return loss, jnp.sum(held * ((f > 0) != (y > 0))) / self.learner.held_out
+
+    def propose(
+        self, state: Searching, x: jax.Array, y: jax.Array, m: jax.Array, key: jax.Array
+    ) -> jax.Array:
+        """The next order to evaluate."""
+        n = x.shape[1]
+        if self.learner.strategy == "greedy":
+            half = jax.random.bernoulli(key, 0.5, y.shape) | (state.evaluated == 0)
+            counts = half & (jnp.arange(len(y)) < m)
+            return jnp.argsort(-jnp.abs((counts * y) @ x))
+        fresh = jax.random.permutation(key, n)
+        if self.learner.strategy == "random":
+            return fresh
+        first, second = fresh[0], fresh[1]
+        order = state.order
+        swapped = order.at[first].set(order[second]).at[second].set(order[first])
+        return jnp.where(state.evaluated == 0, fresh, swapped)
+
+    def segment(
+        self,
+        state: Searching,
+        params: Any,
+        x: jax.Array,
+        y: jax.Array,
+        m: jax.Array,
+        key: jax.Array,
+        until: jax.Array,
+    ) -> Searching:
+        """Evaluations until ``until``, or until one meets the target."""
+
+        def go_on(state: Searching) -> jax.Array:
+            return (state.evaluated < until) & (state.error > self.learner.target_error)
+
+        def once_more(state: Searching) -> Searching:
+            order = self.propose(state, x, y, m, jax.random.fold_in(key, state.evaluated))
+            loss, error = self.evaluate(params, x, y, m, order)
+            better = loss <= state.loss
+            kept = jnp.where(better, order, state.order)
+            return Searching(
+                state.evaluated + 1, kept, jnp.where(better, loss, state.loss), error, order, state.pace
+            )
+
+        return jax.lax.while_loop(go_on, once_more, state)
+
+
+@once
+def programs(network: Network, learner: OrderSearch) -> Programs:
+    """The compiled programs of one network and learner."""
+    search = _Search(network, learner)
+    return Programs(
+        jax.jit(network.init, static_argnums=1),
+        jax.jit(search.segment),
+        jax.jit(search.train),
+        jax.jit(search.score),
+    )

@@ -1,0 +1,49 @@
+"""``whyconv exact sizes``: what it prints, for people and for programs, and what it refuses."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from whyconv.cli_exact import exact_app
+from whyconv.cli_sizes import report, sizes, text
+from whyconv.errors import UserError
+from whyconv.exact.pattern_bounds import derived_terms, stated_terms
+
+
+def test_the_report_is_consistent():
+    told = report(32, 5, 0.1, 0.1)
+    q, steps = told["sizes"]["q"], told["sizes"]["T"]
+    assert told["terms"]["corrected"]["terms"] == pytest.approx(stated_terms(32, 5, q, steps))
+    assert told["terms"]["corrected"]["sum"] <= 0.05
+    assert told["terms"]["lcn"]["terms"][0] == pytest.approx(stated_terms(32, 5, q, steps)[0] / 32)
+    printed = told["terms"]["printed"]
+    assert printed["terms"] == pytest.approx(derived_terms(32, 5, q, steps, printed["eta"]))
+    assert printed["terms"][0] / told["terms"]["corrected"]["terms"][0] == pytest.approx(steps)
+    orders = told["corollary"]
+    assert orders["corrected"]["q"] / orders["printed"]["q"] == pytest.approx(25)
+    assert orders["corrected"]["T"] / orders["printed"]["T"] == pytest.approx(5)
+    json.dumps(told, allow_nan=False)
+
+
+def test_a_person_sees_the_sizes_and_both_readings():
+    told = text(report(32, 5, 0.1, 0.1))
+    for words in ("131,203,039,265 filters", "2,622,750,066 steps", "as printed", "log^4 n", "log^2 n"):
+        assert words in told
+    assert max(map(len, told.splitlines())) <= 110
+    assert "q " in text(report(1, 1, 1.0, 0.5))
+
+
+def test_the_command(capsys):
+    sizes(4, 2, as_json=True)
+    assert json.loads(capsys.readouterr().out)["sizes"]["T"] == 821_753
+    sizes(4, 2)
+    assert "6,594,497 filters" in capsys.readouterr().out
+    with pytest.raises(UserError, match="k = 5, n = 4"):
+        sizes(4, 5)
+
+
+def test_it_is_a_command_of_exact():
+    done = CliRunner().invoke(exact_app, ["sizes", "--n", "4", "--k", "2", "--eps", "0.5", "--json"])
+    assert done.exit_code == 0 and json.loads(done.stdout)["sizes"]["q"] == 270_274
+    assert CliRunner().invoke(exact_app, ["sizes", "--n", "4"]).exit_code == 2
