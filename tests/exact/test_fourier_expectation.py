@@ -163,5 +163,7 @@ def test_expectation_refuses_what_it_cannot_do():
         expected_square("relu", 8, 2)
     with pytest.raises(UserError, match="9 of 8 bits"):
         expected_square("tanh", 8, 9)
+    with pytest.raises(UserError, match="scale the neuron down"):
+        expected_square("tanh", 8, 2, law=Gaussian(1e6))
     with pytest.raises(UserError, match="above 0"):
         expected_square("tanh", 8, 2, law=Gaussian(-1.0))

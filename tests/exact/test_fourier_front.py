@@ -19,6 +19,7 @@ from whyconv.exact import (
     coefficient,
     expected_square,
     fourier_gap,
+    fourier_trapezoid,
     level_weights,
     on_lattice,
     partials,
@@ -106,6 +107,16 @@ def test_a_saturated_neuron_of_few_bits_keeps_its_digits():
     assert found.value == pytest.approx(exact, rel=1e-10, abs=0)
     poor = coefficient("tanh", [1.0, 0.5], 100.0, [], derivative=True, engine="trapezoid")
     assert poor.relative_error > 1e-10
+
+
+@pytest.mark.parametrize(("size", "k"), [(1e-3, 20), (0.03, 3)])
+def test_the_integral_is_cut_where_nothing_is_left(monkeypatch, size, k):
+    """Many different weights make short blocks of t, so the cut is close to where it is meant to be."""
+    weights = np.random.default_rng(2).standard_normal(1500) * size
+    found = partials("tanh", weights, 0.3, range(k))
+    monkeypatch.setattr(fourier_trapezoid, "NEGLIGIBLE", 200.0)
+    further = partials("tanh", weights, 0.3, range(k))
+    assert np.abs(found.log10 - further.log10).max() < 1e-12
 
 
 def test_fourier_gap_is_read_off_the_gradient():

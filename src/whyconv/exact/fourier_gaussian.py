@@ -15,11 +15,13 @@ from math import log, pi, sqrt
 
 import numpy as np
 
+from whyconv.errors import UserError
 from whyconv.exact.activations import Activation
 from whyconv.exact.fourier_trapezoid import NEGLIGIBLE, front, phases
 from whyconv.exact.scaled import Floats, Scaled
 
-MOST_POINTS = 2**22
+MOST_POINTS = 2**13
+"""Points that may matter in each variable; their square is the work."""
 
 
 def expected_square(
@@ -66,7 +68,7 @@ def _points(
     """The t = (m + 1/2) h that matter, and h.
 
     p^a q^(n-a) is a covariance, so K(t, u)^2 <= K(t, t) K(u, u) and the diagonal tells. The grid ends where
-    a bound on the diagonal, p(t, t) <= min(1/2, v t^2) and q <= 1, is negligible and falling.
+    a log-concave bound on the diagonal, by p(t, t) <= min(1/2, v t^2) and q <= 1, is negligible.
     """
     step = 2 * pi / (45 + size + abs(bias) + 24 * sqrt(n_bits) * std)
     points = 64
@@ -74,11 +76,17 @@ def _points(
         t = step * (0.5 + np.arange(points, dtype=np.float64))
         outer = 2 * front(activation, t, over_t)
         diagonal = _log_kernel(n_bits, size, std, t, t) + outer
-        bound = outer[-2:] + size * np.minimum(log(0.5), 2 * np.log(std * t[-2:]))
+        bound = outer[-1] + size * min(log(0.5), 2 * log(std * t[-1]))
         matters = diagonal > diagonal.max() - 2 * NEGLIGIBLE
-        if points >= MOST_POINTS or (bound[1] < bound[0] and bound[1] < diagonal.max() - 2 * NEGLIGIBLE):
+        ends = bound < diagonal.max() - 2 * NEGLIGIBLE
+        if ends and matters.sum() <= MOST_POINTS:
             return t[matters], step
         points *= 2
+        if ends or points > 2**9 * MOST_POINTS:
+            raise UserError(
+                f"Weights of standard deviation {std:.3g} and bias {bias:.3g} were given at n = {n_bits}, "
+                "which take too fine a grid; scale the neuron down."
+            )
 
 
 def _mean(activation: Activation, n_bits: int, bias: float, std: float) -> Scaled:

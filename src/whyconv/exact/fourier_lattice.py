@@ -23,7 +23,7 @@ from whyconv.exact.scaled import Scaled, of_fraction
 
 MOST_BYTES = 2**28
 MOST_WORK = 2e11
-"""Bytes moved beyond which a call is refused: about half a minute."""
+"""Bytes moved beyond which a call is refused: one to two minutes."""
 
 
 def on_lattice(weights: Iterable[float | Fraction], den: int) -> list[Fraction]:

@@ -123,9 +123,9 @@ def _integrate(
                 total = total * fade + np.where(odd, -terms, terms).sum(axis=1)
                 error += (np.abs(terms) * (doubt + 2 * np.abs(logs))).sum(axis=1)
             lead = top
-        ends = step * np.array([start + block - 1.0, start + block])
-        later = _bound(groups, ends, toggle)[alive] + front(activation, ends, over_t)
-        if np.all((later[:, 1] < later[:, 0]) & (later[:, 1] < lead - NEGLIGIBLE)):
+        end = np.array([step * (start + block)])
+        later = _bound(groups, end, toggle)[alive, 0] + front(activation, end, over_t)
+        if np.all(later < lead - NEGLIGIBLE):
             break
     error *= step / pi * np.finfo(np.float64).eps
     full = np.zeros((3, len(orders)))
@@ -187,7 +187,7 @@ def phases(orders: NDArray[np.int64], angle: Floats) -> Floats:
 def _bound(groups: _Groups, t: Floats, toggle: bool) -> Floats:
     """A bound on log |prod sin prod cos| by |sin u| <= min(1, u) and |cos u| <= 1, one row per output.
 
-    Concave in t, as is log Dhat: once their sum falls it falls for good.
+    Concave in t, as is log Dhat: once their sum is below a term met earlier, it falls for good.
     """
     with np.errstate(divide="ignore"):
         sines = np.minimum(0.0, np.log(groups.size[:, None] * t))

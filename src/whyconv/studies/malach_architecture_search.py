@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from math import comb
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from whyconv.networks import NetworkField
 from whyconv.spec import checked
@@ -70,6 +70,12 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
         if not n_bits or min(n_bits) < 1 or list(n_bits) != sorted(set(n_bits)):
             raise ValueError("n_bits must be a list of increasing numbers of bits, as in [8, 16, 24]")
         return n_bits
+
+    @model_validator(mode="after")
+    def _fits(self) -> ArchitectureSearch:
+        if self.k_window > self.n_bits[0]:
+            raise ValueError(f"k_window = {self.k_window} bits do not fit into n_bits = {self.n_bits[0]}")
+        return self
 
     def blind(self, n_bits: int) -> float:
         """C(n,k) / (n-k+1): the mean number of random orders until one puts the target's bits together."""
