@@ -183,7 +183,29 @@ BAD = {
     "no limit": (["run", "brutzkus.fig3a", "--limit", "0"], "more than 0"),
     "words for numbers": (["run", "brutzkus.fig3a", "--seeds", "many"], "valid integer"),
     "unknown claim": (["check", "brutzkus.lemma9.9"], "no claim 'brutzkus.lemma9.9'"),
-    "unknown paper": (["check", "nobody"], "choose all, a paper (brutzkus)"),
+    "unknown paper": (["check", "nobody"], "choose all, a paper (brutzkus, malach)"),
+    "window too wide": (["run", "malach.natural-init", "--set", "task.k_window=17"], "k_window <= n_bits"),
+    "no window": (["run", "malach.natural-init", "--set", "task.k_window=0"], "greater than or equal to 1"),
+    "short truth table": (
+        ["run", "malach.natural-init", "--set", 'task={"name": "k-pattern", "k_window": 2, '
+         '"target": "table", "table": [1, 1]}'], "needs 2^k = 4"
+    ),
+    "data that are no signs": (
+        ["run", "malach.natural-init", "--set", 'task={"name": "k-pattern", "n_bits": 2, "k_window": 1, '
+         '"law": "file", "file": "bits"}'], "holds 3.0 in line 2, entry 1"
+    ),
+    "too many bits to list": (
+        ["run", "malach.natural-init", "--set", "task.law=all", "--set", "task.n_bits=40"], "n_bits <= 20"
+    ),
+    "no rates": (["run", "malach.separation", "--set", "rates=[]"], "list of different step sizes"),
+    "enumeration of many bits": (
+        ["exact", "gradient", "--n", "64", "--k", "6", "--engine", "enumeration"], "n <= 20"
+    ),
+    "trapezoid of a kink": (
+        ["exact", "gradient", "--n", "64", "--k", "6", "--activation", "relu", "--engine", "trapezoid"],
+        "relu",
+    ),
+    "sizes of too wide a window": (["exact", "sizes", "--n", "4", "--k", "5"], "k"),
     "unknown command": (["dance"], "No such command 'dance'"),
     "unknown option": (["run", "brutzkus.fig3a", "--louder"], "--louder"),
     "no file to load": (["list", "--load", "nothing.py"], "there is no such file"),
@@ -219,6 +241,7 @@ BAD = {
 @pytest.mark.parametrize("case", BAD)
 def test_bad_input_is_answered_with_one_sentence_and_touches_nothing(case, tmp_path):
     (tmp_path / "file").write_text("precious")
+    (tmp_path / "bits").write_text("1 -1\n3 1\n")
     (tmp_path / "empty").mkdir()
     (tmp_path / "damaged").mkdir()
     (tmp_path / "damaged" / "whyconv.sqlite").write_bytes(b"not a database at all" * 100)

@@ -13,6 +13,7 @@ from whyconv.trial import Trial
 
 FILE = Path(__file__).parent / "assets" / "golden-rows.json"
 SMALL = {"name": "detection", "positions": 4, "pattern_dim": 6, "patterns": 6}
+GD = {"name": "gradient", "optimiser": "sgd", "rate": 1.0, "batch": None, "loss": "hinge", "tolerance": 0}
 SPECS = {
     "conv-pool": {
         "task": SMALL,
@@ -45,7 +46,35 @@ SPECS = {
         "learner": {"name": "gradient", "epochs": 100},
         "m": 20,
     },
-}
+    "k-pattern, tables and multiplicities": {
+        "task": {"name": "k-pattern", "n_bits": 12, "k_window": 4, "target": "random", "label_noise": 0.05},
+        "network": {"name": "lcn", "filters": 1000},
+        "learner": {**GD, "rate": 0.1, "epochs": 30},
+        "m": 500,
+        "exact": True,
+    },
+    "markov bits, fully connected, to a target": {
+        "task": {"name": "k-pattern", "n_bits": 10, "k_window": 2, "law": "markov"},
+        "network": {"name": "fcn", "filters": 50},
+        "learner": {**GD, "target_error": 0.1, "held_out": 100},
+        "m": 400,
+    },
+    "biased bits, natural start, strided groups": {
+        "task": {"name": "k-pattern", "n_bits": 12, "k_window": 3, "law": "biased", "target": "majority"},
+        "network": {
+            "name": "partly-shared", "k_window": 3, "stride": 2, "group": 2, "filters": 20,
+            "init_law": "uniform", "readout": "normal", "activation": "erf",
+        },
+        "learner": {"name": "gradient", "epochs": 5},
+        "m": 300,
+    },
+    "order search": {
+        "task": {"name": "k-junta", "n_bits": 8, "k_window": 3},
+        "network": {"name": "cnn", "k_window": 3},
+        "learner": {"name": "order-search", "strategy": "climb", "evaluations": 50},
+        "m": 1200,
+    },
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", SPECS)

@@ -178,3 +178,33 @@ def test_importing_the_charts_imports_no_heavy_library():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == ""
+
+
+def counts_table():
+    values = {8: (1, 2), 16: (40, 60), 64: (400, 400)}
+    lines = [
+        {"arm": arm, "n": n, "seed": seed, "steps": values[n][seed]}
+        for arm in ("CNN", "FCN")
+        for n in values
+        for seed in (0, 1)
+    ]
+    return pd.DataFrame(lines)
+
+
+def test_a_logarithmic_axis_has_powers_of_ten_and_a_ceiling_says_what_it_means():
+    chart = curves(
+        counts_table(), "n", "steps", title="", x_title="n", y_title="steps", log_x=True, log_y=True,
+        ceiling=(400, "not reached within 400 steps"),
+    )  # fmt: skip
+    made = files(chart)
+    assert "not reached within 400 steps" in made.svg
+    for power in (1, 10, 100, 1000):
+        assert f">{power}</text>" in made.svg
+    scales = re.findall(r'"scale": \{[^}]*"type": "log"', json.dumps(chart.to_dict()))
+    assert len(scales) >= 2
+
+
+def test_large_numbers_on_a_logarithmic_axis_are_written_as_powers():
+    table = counts_table().assign(steps=lambda t: t["steps"] * 1e9)
+    made = files(curves(table, "n", "steps", title="", x_title="n", y_title="steps", log_y=True))
+    assert ">1e+9</text>" in made.svg and "1000000000" not in made.svg

@@ -68,3 +68,8 @@ def test_other_text_is_left_alone(plain):
 
 def test_code_is_left_alone_and_everything_escaped():
     assert prose("`a_1 <= b` & <i>") == "<code>a_1 &lt;= b</code> &amp; &lt;i&gt;"
+
+
+def test_powers_may_be_negative_or_broken():
+    assert prose("O(eps^-2 n^3)") == "O(ε<sup>−2</sup> n<sup>3</sup>)"
+    assert prose("c^2 n^1.5 sqrt(q)/T.") == "c<sup>2</sup> n<sup>1.5</sup> √(q)/T."

@@ -54,9 +54,10 @@ def curves(
         return note(title, "There are no finished rows yet.")
     order = _order(table[arm], arms)
     width = theme.WIDTH if facet is None else theme.PANEL_WIDTH
+    domain = y_domain or (_decades(table[y]) if log_y else _sensible(table[y]))
     frame = Frame(
         x=x, y=y, arm=arm, seed=seed, x_title=x_title, y_title=y_title, log_x=log_x, ticks=_ticks(table[x]),
-        domain=y_domain or _sensible(table[y]), arms=order, styles=theme.styles(order, controls), width=width,
+        domain=domain, arms=order, styles=theme.styles(order, controls), width=width,
         facet=facet, log_y=log_y,
     )  # fmt: skip
     if facet is None:
@@ -146,6 +147,12 @@ def _sensible(values: Any) -> Domain | None:
     if not 0 <= low <= high <= 1:
         return None
     return 0.0, min(1.0, max(0.05, math.ceil(high * 20) / 20))
+
+
+def _decades(values: Any) -> Domain:
+    """From a power of ten below the smallest to one above the largest, for a logarithmic axis."""
+    low, high = float(values.min()), float(values.max())
+    return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high * 1.001))
 
 
 def _band(margin: float) -> list[Any]:

@@ -47,6 +47,6 @@ def _row(top: float, bits: list[int], label: int) -> Iterator[str]:
         shade = (kind if inside else "plus") if bit > 0 else "minus"
         size = f'width="{_CELL}" height="{_CELL}"'
         yield f'<rect class="{shade}" x="{_LEFT + place * (_CELL + 2)}" y="{top}" {size} stroke-width="0"/>'
-    left, width = _LEFT + FIRST * (_CELL + 2) - 3, WINDOW * (_CELL + 2) + 4
-    yield f'<rect class="{kind} frame" x="{left}" y="{top - 3}" width="{width}" height="{_CELL + 6}" rx="3"/>'
+    left, width = _LEFT + FIRST * (_CELL + 2) - 2, WINDOW * (_CELL + 2) + 2
+    yield f'<rect class="{kind} frame" x="{left}" y="{top - 2}" width="{width}" height="{_CELL + 4}" rx="3"/>'
     yield text(WIDTH, top + 15, "+1" if label > 0 else "−1", f"strong {kind}", "end")

@@ -150,8 +150,11 @@ class Frame:
 
         given = {} if self.domain is None else {"domain": list(self.domain), "nice": False}
         plain = "format(datum.value, datum.value ? '+~g' : 'd')" if self.signed else alt.Undefined
+        powers = [10.0**i for i in range(-12, 31)] if self.log_y else []
         axis = alt.Axis(
-            format="~g",
+            values=[power for power in powers if given["domain"][0] <= power <= given["domain"][1]]
+            or alt.Undefined,
+            format="~e" if powers and max(self.domain or (0, 0)) >= 1e5 else "~g",
             labelExpr=plain,
             titleAngle=0,
             titleAlign="left",

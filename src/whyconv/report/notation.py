@@ -11,8 +11,8 @@ from html import escape
 
 GREEK = dict(
     zip(
-        ["alpha", "beta", "gamma", "delta", "epsilon", "eta", "theta", "lambda", "sigma", "rho", "pi"],
-        "αβγδεηθλσρπ",
+        ["alpha", "beta", "gamma", "delta", "epsilon", "eps", "eta", "theta", "lambda", "sigma", "rho", "pi"],
+        "αβγδεεηθλσρπ",
         strict=True,
     )
 )
@@ -34,7 +34,7 @@ _RULES = tuple(
         (rf"\b({_LETTER})_({_LETTER}\b|\d+|\*)", r"\1<sub>\2</sub>"),
         (rf"\^(\({_LETTER}(?:<sub>\w</sub>)?\))", r"<sup>\1</sup>"),
         (r"\^\(([^()]*)\)", r"<sup>\1</sup>"),
-        (rf"\^(\d+|{_LETTER}\b|[+*])", r"<sup>\1</sup>"),
+        (rf"\^([-−]?\d+(?:\.\d+)?|{_LETTER}\b|[+*])", r"<sup>\1</sup>"),
     )
 )
 """Applied in this order to escaped text, after Greek names have become letters."""
