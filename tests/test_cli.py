@@ -267,6 +267,14 @@ def test_bad_input_is_answered_with_one_sentence_and_touches_nothing(case, tmp_p
     assert set(after) == set(before)
 
 
+def test_any_piece_tells_its_settings(tmp_path):
+    told = json.loads(whyconv("list", "k-pattern", "--json", cwd=tmp_path).stdout)
+    assert told["settings"]["k_window"] == {"default": 4, "allowed": "whole number >= 1 and <= 20"}
+    assert "majority" in told["settings"]["target"]["allowed"]
+    lcn = whyconv("list", "lcn", cwd=tmp_path).stdout
+    assert "Definition 11" in lcn and "Lemma 6" in lcn and "stride: whole number" in lcn
+
+
 def test_every_command_explains_itself_with_an_example(tmp_path):
     for command in ("list", "run", "check", "report", "export", "verify"):
         done = whyconv(command, "--help", cwd=tmp_path)

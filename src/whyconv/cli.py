@@ -20,7 +20,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    epilog="Start with: whyconv list, whyconv check brutzkus, whyconv run brutzkus.fig3a",
+    epilog="Start with: whyconv list, whyconv check malach, whyconv run brutzkus.fig3a",
 )
 
 app.add_typer(exact_app, name="exact")
@@ -46,19 +46,23 @@ Load = Annotated[
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder of rows, as made by run --out DIR.")]
 
 
-@app.command("list", epilog="Examples: whyconv list; whyconv list brutzkus.fig3a; whyconv list --json")
+@app.command(
+    "list", epilog="Examples: whyconv list; whyconv list brutzkus.fig3a; whyconv list k-pattern --json"
+)
 def list_(
-    study: Annotated[str | None, typer.Argument(help="A study, for its grid, presets and forecast.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A study, for its grid and forecast; or any piece, for its settings.")
+    ] = None,
     load: Load = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
-    """What there is: studies, claims, tasks, networks, learners; or one study in detail."""
+    """What there is: studies, claims, tasks, networks, learners; or one of them in detail."""
     from whyconv import listing, registry
 
     for file in load or ():
         registry.load(file)
-    told = listing.everything() if study is None else listing.study(study)
-    print(json.dumps(told, indent=2) if as_json else listing.text(told, study is None))
+    told = listing.everything() if name is None else listing.one(name)
+    print(json.dumps(told, indent=2) if as_json else listing.text(told, name is None))
 
 
 @app.command(epilog="Example: whyconv run brutzkus.fig3a --preset paper --set task.positions=20 --out my-run")
@@ -221,7 +225,11 @@ def _subcommand() -> str:
     names = {
         command.name or command.callback.__name__ for command in app.registered_commands if command.callback
     }
-    return f"{sys.argv[1]} " if len(sys.argv) > 1 and sys.argv[1] in names else ""
+    words = [word for word in sys.argv[1:3] if not word.startswith("-")]
+    if words[:1] == ["exact"]:
+        inside = {command.callback.__name__ for command in exact_app.registered_commands if command.callback}
+        return " ".join([word for word in words if word in {"exact", *inside}]) + " "
+    return f"{words[0]} " if words[:1] and words[0] in names else ""
 
 
 def _command_line() -> str:

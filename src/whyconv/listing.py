@@ -1,7 +1,9 @@
-"""What there is, in words: all pieces, or one study with its grid, presets and forecast."""
+"""What there is, in words: all pieces, one piece with its settings, or one study with its forecast."""
 
 from __future__ import annotations
 
+import inspect
+import json
 import shutil
 import textwrap
 from typing import Any
@@ -22,6 +24,49 @@ def everything() -> dict[str, list[dict[str, str]]]:
         ]
         for kind in order
     }
+
+
+def one(name: str) -> dict[str, Any]:
+    """A study with its grid and forecast; any other piece with what it says of itself and its settings."""
+    found = [piece for kind in registry.KINDS for piece in registry.pieces(kind) if piece.name == name]
+    if not found or any(piece.kind == "study" for piece in found):
+        return study(name)
+    (piece,) = found
+    schema = piece.model_json_schema().get("properties", {})
+    return {
+        "kind": piece.kind,
+        "name": name,
+        "text": "\n\n".join(_documents(piece)),
+        "reference": piece.reference,
+        "settings": {
+            field: {"default": about.get("default"), "allowed": _allowed(about)}
+            for field, about in schema.items()
+        },
+    }
+
+
+def _documents(piece: type) -> list[str]:
+    """What a piece says of itself, and what the unnamed class of its module says that it is a case of."""
+    shared = [
+        base for base in piece.__mro__[1:] if base.__module__ == piece.__module__ and not vars(base)["name"]
+    ]
+    return [inspect.cleandoc(each.__doc__ or "") for each in (piece, *shared)]
+
+
+def _allowed(about: dict[str, Any]) -> str:
+    """The values a setting may have, from its JSON schema."""
+    parts = [part for part in about.get("anyOf", [about]) if part.get("type") != "null"]
+    words = []
+    for part in parts:
+        if "enum" in part:
+            words.append(", ".join(str(value) for value in part["enum"]))
+            continue
+        kind = str(part.get("type", ""))
+        kind = {"array": "list", "integer": "whole number", "boolean": "true or false"}.get(kind, kind)
+        signs = (("minimum", ">="), ("exclusiveMinimum", ">"), ("maximum", "<="), ("exclusiveMaximum", "<"))
+        limits = [f"{sign} {part[key]:g}" for key, sign in signs if key in part]
+        words.append(" ".join([kind, " and ".join(limits)]).strip())
+    return " or ".join(words)
 
 
 def study(name: str) -> dict[str, Any]:
@@ -61,7 +106,18 @@ def study(name: str) -> dict[str, Any]:
 def text(told: dict[str, Any], everything: bool) -> str:
     """The same for people, fitted to the terminal."""
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-    return _pieces(told, width) if everything else _study(told, width)
+    if everything:
+        return _pieces(told, width)
+    return _study(told, width) if "study" in told else _piece(told, width)
+
+
+def _piece(told: dict[str, Any], width: int) -> str:
+    lines = [f"{told['kind']} {told['name']}", told["reference"], "", told["text"], ""]
+    for field, about in told["settings"].items():
+        default = "" if about["default"] is None else f", default {json.dumps(about['default'])}"
+        text = f"{field}: {about['allowed']}{default}"
+        lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ")
+    return "\n".join(lines)
 
 
 def _pieces(told: dict[str, Any], width: int) -> str:
@@ -80,7 +136,7 @@ def _pieces(told: dict[str, Any], width: int) -> str:
         for piece in told["studies"] + told["claims"]
     }
     lines += [f"{short}: {authors}" for short, authors in sorted(papers.items())]
-    lines.append("whyconv list STUDY tells its grid, presets and forecast.")
+    lines.append("whyconv list NAME tells more: a study's grid, presets and forecast, a piece's settings.")
     return "\n".join(lines)
 
 
