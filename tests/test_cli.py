@@ -192,7 +192,7 @@ BAD = {
     ),
     "data that are no signs": (
         ["run", "malach.natural-init", "--set", 'task={"name": "k-pattern", "n_bits": 2, "k_window": 1, '
-         '"law": "file", "file": "bits"}'], "holds 3.0 in line 2, entry 1"
+         '"law": "file", "file": "bits"}'], "holds 3.0 in input 2, entry 1"
     ),
     "too many bits to list": (
         ["run", "malach.natural-init", "--set", "task.law=all", "--set", "task.n_bits=40"], "n_bits <= 20"

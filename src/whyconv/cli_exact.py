@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from fractions import Fraction
+from math import isfinite
 from typing import Annotated, Any
 
 import typer
@@ -53,22 +54,32 @@ def gradient(
 
     from whyconv import exact
 
-    if n < 1 or not 0 <= k <= n:
-        raise UserError(f"n = {n} and k = {k} were given; n must be at least 1 and k from 0 to n.")
+    if not 1 <= k <= n:
+        raise UserError(f"n = {n} and k = {k} were given; a parity has 1 <= k <= n bits, give such k and n.")
     shift = _number("bias", bias)
     vector = _draw(n, weights, scale, seed, den)
     begin = time.perf_counter()
-    choice = exact.choose(activation, vector, shift) if engine is None else exact.Choice(engine, "asked for.")
     g = exact.partials(activation, vector, shift, range(k), engine)
     readout = abs(exact.coefficient(activation, vector, shift, range(k), engine=engine))
+    used = {"engine": g.choice, "readout_engine": readout.choice}
     told = {
         "neuron": {"n": n, "k": k, "activation": activation, "weights": weights, "scale": scale, "bias": bias}
         | {"seed": seed, "den": den},
-        "engine": {"name": choice.engine, "reason": choice.reason},
+        **{what: {"name": each.engine, "reason": each.reason} for what, each in used.items() if each},
         "seconds": time.perf_counter() - begin,
-        "worst_relative_error": max(np.atleast_1d(g.relative_error).tolist()),
+        "worst_relative_error": _finite(np.max(g.relative_error)),
+        "readout_relative_error": _finite(readout.relative_error),
     } | _findings(g, readout, vector, k)
     print(json.dumps(told, indent=2) if as_json else _text(told))
+
+
+def _finite(error: Any) -> float | None:
+    """None where a value is 0 and its error is not, as JSON has no infinity."""
+    return float(error) if isfinite(error) else None
+
+
+def _size(error: float | None) -> str:
+    return "above 1, no digit is right" if error is None or error >= 1 else f"{error:.0e}"
 
 
 def _number(name: str, text: str) -> Fraction:
@@ -89,7 +100,7 @@ def _draw(n: int, weights: str, scale: str | None, seed: int, den: int | None) -
     from whyconv.exact import on_lattice
 
     size = n**-0.5 if scale is None else _number("scale", scale)
-    if size <= 0 or seed < 0 or (den is not None and den < 1):
+    if float(size) <= 0 or seed < 0 or (den is not None and den < 1):
         raise UserError(
             f"scale {scale}, seed {seed} and den {den} were given; scale and den must be "
             "above 0, seed 0 or more."
@@ -141,6 +152,8 @@ def _text(told: dict[str, Any]) -> str:
         ("neuron", ", ".join(f"{name} {value}" for name, value in neuron.items() if value is not None)),
         ("engine", "{name}: {reason}".format(**told["engine"])),
     ]
+    if told["readout_engine"]["name"] != told["engine"]["name"]:
+        lines.append(("engine of dL/du", "{name}: {reason}".format(**told["readout_engine"])))
     for side, name in (("inside", "|g_j|, j in I"), ("outside", "|g_j|, j not in I")):
         if side in told:
             lines.append(
@@ -154,7 +167,8 @@ def _text(told: dict[str, Any]) -> str:
             (dtype, f"eps {told['eps'][dtype]:.1e}: a step of size 1 changes {count:,} of {n:,} weights")
             for dtype, count in told["changed"].items()
         ),
-        ("rounding", f"relative error at most {told['worst_relative_error']:.0e}"),
+        ("rounding", f"relative error of g at most {_size(told['worst_relative_error'])}"),
+        ("", f"relative error of dL/du {_size(told['readout_relative_error'])}"),
         ("seconds", f"{told['seconds']:.2f}"),
     ]
     return "\n".join(f"{name:<20}{text}" for name, text in lines)

@@ -46,7 +46,7 @@ def execute(
         test = draw(trial.task, keys["world"], keys["test"], trial.test_size)
         result = {
             **fit.facts,
-            "train_error": error(fit, train, trial.m),
+            "train_error": error(fit, train, trial.learner.trained(trial.m)),
             "test_error": error(fit, test, trial.test_size),
         }
         if (exact := exact_error(trial, fit, keys["world"])) is not None:

@@ -40,7 +40,11 @@ class Trial(Spec):
         ):
             if refusal:
                 raise ValueError(refusal)
-        if population is not None and {self.m, self.test_size} != {population}:
+        if population is None:
+            return self
+        if self.learner.trained(self.m) < self.m:
+            raise ValueError("the task takes every input once, and none can be held out; take another law")
+        if {self.m, self.test_size} != {population}:
             raise ValueError(
                 f"m = {self.m} and test_size = {self.test_size} were given, and the task takes every input "
                 f"once; set both to {population}"

@@ -1,80 +1,36 @@
 """Every claim on Brutzkus & Globerson: its verdict, its control, and the numbers that decide."""
 
-import json
-import subprocess
-import sys
-from functools import cache
-
 import pytest
+from test_every_claim import EveryClaim, check, control
 
-from whyconv import registry
-
-NAMES = [
-    "brutzkus.thm4.2",
-    "brutzkus.vcdim",
-    "brutzkus.bad-erm",
-    "brutzkus.lemma5.2",
-    "brutzkus.lemma5.3",
-    "brutzkus.cor5.4",
-    "brutzkus.lemma5.5",
-    "brutzkus.lemmaC.1",
-    "brutzkus.lemmaC.2",
-    "brutzkus.separator",
-    "brutzkus.thm5.1-loss",
-    "brutzkus.thm5.1-direction",
-    "brutzkus.thm5.1-error",
-    "brutzkus.appendix-a",
-    "brutzkus.prop6.1",
-    "brutzkus.fc-bound",
-]
-CORRECTED, CONSISTENT = {"brutzkus.lemma5.2"}, {"brutzkus.thm5.1-direction", "brutzkus.thm5.1-error"}
+VERDICTS = {
+    "brutzkus.thm4.2": "holds",
+    "brutzkus.vcdim": "holds",
+    "brutzkus.bad-erm": "holds",
+    "brutzkus.lemma5.2": "holds as corrected",
+    "brutzkus.lemma5.3": "holds",
+    "brutzkus.cor5.4": "holds",
+    "brutzkus.lemma5.5": "holds",
+    "brutzkus.lemmaC.1": "holds",
+    "brutzkus.lemmaC.2": "holds",
+    "brutzkus.separator": "holds",
+    "brutzkus.thm5.1-loss": "holds",
+    "brutzkus.thm5.1-direction": "consistent",
+    "brutzkus.thm5.1-error": "consistent",
+    "brutzkus.appendix-a": "holds",
+    "brutzkus.prop6.1": "holds",
+    "brutzkus.fc-bound": "holds",
+}
 
 
-@cache
-def check(name):
-    return registry.find("claim", name)().check()
-
-
-@cache
-def control(name):
-    return registry.find("claim", name)().control()
-
-
-def test_no_claim_is_missing():
-    assert set(NAMES) <= {piece.name for piece in registry.pieces("claim")}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_verdict_is_the_recorded_one(name):
-    piece = registry.find("claim", name)
-    expected = "holds as corrected" if name in CORRECTED else "consistent" if name in CONSISTENT else "holds"
-    assert piece.expected == expected
-    assert check(name).verdict == expected
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_control_fails(name):
-    assert control(name).verdict == "fails"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_evidence_is_short_plain_and_named(name):
-    piece = registry.find("claim", name)
-    assert piece.reference.startswith("Brutzkus & Globerson") and piece.broken
-    assert len(piece.summary()) <= 110
-    for evidence in (check(name), control(name)):
-        assert 1 <= len(evidence.numbers) <= 8
-        assert {type(value) for value in evidence.numbers.values()} <= {int, float, str, bool}
-        json.dumps(dict(evidence.numbers), allow_nan=False)
-
-
-@pytest.mark.parametrize("name", ["brutzkus.lemma5.2", "brutzkus.fc-bound", "brutzkus.thm4.2"])
-def test_a_claim_says_the_same_twice(name):
-    assert registry.find("claim", name)().check() == check(name)
+class TestEveryClaim(EveryClaim):
+    paper = "Brutzkus & Globerson"
+    verdicts = VERDICTS
+    twice = ("brutzkus.lemma5.2", "brutzkus.fc-bound", "brutzkus.thm4.2")
 
 
 def test_the_numbers_that_decide():
-    numbers = {name: check(name).numbers for name in NAMES}
+    numbers = {name: check(name).numbers for name in VERDICTS}
     assert numbers["brutzkus.thm4.2"]["labellings tried"] == 4 + 16 + 256 + 6 * 3
     assert numbers["brutzkus.thm4.2"]["largest shattered set"] == 512
     assert [numbers["brutzkus.vcdim"][f"closed form, d = {d}"] for d in (4, 6, 8, 10)] == [4, 20, 82, 324]
@@ -112,11 +68,3 @@ def test_the_controls_fail_for_the_reason_they_name():
     assert control("brutzkus.thm5.1-error").numbers["runs above the bound"] > 2
     assert control("brutzkus.prop6.1").numbers["least |w|^2 by QP, n = 6"] == pytest.approx(2)
     assert control("brutzkus.fc-bound").numbers["CNN's B^2 R^2, n = 24"] > 20
-
-
-def test_listing_the_claims_imports_no_array_library():
-    modules = ["capacity", "first_layer", "second_layer", "generalization", "fully_connected"]
-    code = "import sys\n" + "\n".join(f"import whyconv.claims.brutzkus_{name}" for name in modules)
-    code += "\nprint([name for name in ('numpy', 'scipy', 'jax', 'sklearn') if name in sys.modules])"
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert answer.stdout.strip() == "[]"

@@ -1,59 +1,24 @@
 """Every claim on section 3 of Malach & Shalev-Shwartz: its verdict, its control, the numbers that decide."""
 
-import json
-import subprocess
-import sys
-from functools import cache
-
 import pytest
+from test_every_claim import EveryClaim, check, control
 
-from whyconv import registry
-
-HOLDS = ["malach.lemma9", "malach.thm10", "malach.lcn"]
-CORRECTED = ["malach.lemma6", "malach.lemma8", "malach.thm4", "malach.thm4-eta", "malach.cor5"]
-NAMES = HOLDS + CORRECTED
-
-
-@cache
-def check(name):
-    return registry.find("claim", name)().check()
-
-
-@cache
-def control(name):
-    return registry.find("claim", name)().control()
+VERDICTS = {
+    "malach.lemma6": "holds as corrected",
+    "malach.lemma8": "holds as corrected",
+    "malach.lemma9": "holds",
+    "malach.thm10": "holds",
+    "malach.thm4": "holds as corrected",
+    "malach.thm4-eta": "holds as corrected",
+    "malach.lcn": "holds",
+    "malach.cor5": "holds as corrected",
+}
 
 
-def test_no_claim_is_missing():
-    assert set(NAMES) <= {piece.name for piece in registry.pieces("claim")}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_verdict_is_the_recorded_one(name):
-    expected = "holds" if name in HOLDS else "holds as corrected"
-    assert registry.find("claim", name).expected == expected
-    assert check(name).verdict == expected
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_control_fails(name):
-    assert control(name).verdict == "fails"
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_evidence_is_short_plain_and_named(name):
-    piece = registry.find("claim", name)
-    assert piece.reference.startswith("Malach & Shalev-Shwartz, ") and piece.broken
-    assert len(piece.summary()) <= 110
-    for evidence in (check(name), control(name)):
-        assert 1 <= len(evidence.numbers) <= 8
-        assert {type(value) for value in evidence.numbers.values()} <= {int, float, str, bool}
-        json.dumps(dict(evidence.numbers), allow_nan=False)
-
-
-@pytest.mark.parametrize("name", ["malach.lemma6", "malach.lemma8", "malach.thm10"])
-def test_a_claim_says_the_same_twice(name):
-    assert registry.find("claim", name)().check() == check(name)
+class TestEveryClaim(EveryClaim):
+    paper = "Malach & Shalev-Shwartz"
+    verdicts = VERDICTS
+    twice = ("malach.lemma6", "malach.lemma8", "malach.thm10")
 
 
 def test_both_routes_agree_wherever_there_are_two_descents():
@@ -70,7 +35,7 @@ def test_both_routes_agree_wherever_there_are_two_descents():
 
 
 def test_the_numbers_that_decide():
-    numbers = {name: check(name).numbers for name in NAMES}
+    numbers = {name: check(name).numbers for name in VERDICTS}
     assert numbers["malach.lemma6"]["worst |h - f| over all g, k <= 10"] < 1e-14
     assert 0.5 <= numbers["malach.lemma6"]["largest |u*| / (2^(k+1) k / sqrt(q))"] < 0.55
     assert numbers["malach.lemma6"]["largest P(bad start) / delta"] == pytest.approx(0.0334, abs=1e-3)
@@ -117,11 +82,3 @@ def test_the_controls_fail_for_the_reason_they_name():
     for name in ("malach.lemma9", "malach.thm10", "malach.thm4", "malach.lcn", "malach.cor5"):
         gaps = [value for key, value in control(name).numbers.items() if "compressed and plain differ" in key]
         assert gaps[0] < 1e-12
-
-
-def test_listing_the_claims_imports_no_array_library():
-    modules = ["representation", "descent", "learning", "sizes"]
-    code = "import sys\n" + "\n".join(f"import whyconv.claims.malach_{name}" for name in modules)
-    code += "\nprint([name for name in ('numpy', 'scipy', 'jax', 'sklearn') if name in sys.modules])"
-    answer = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert answer.stdout.strip() == "[]"

@@ -20,9 +20,9 @@ from whyconv.exact.bit_networks import (
 )
 
 
-def network(kind, n_bits, k_pat, seed, filters=3):
+def network(kind, n_bits, k_window, seed, filters=3):
     rng = np.random.default_rng(seed)
-    windows = np.arange(n_bits)[None] if kind == "fcn" else consecutive(n_bits, k_pat)
+    windows = np.arange(n_bits)[None] if kind == "fcn" else consecutive(n_bits, k_window)
     banks = len(windows) if kind == "lcn" else 1
     shape = (banks, filters, windows.shape[1])
     return BitNetwork(
@@ -51,6 +51,7 @@ def test_inputs_are_all_signs_in_the_order_of_their_codes():
     inputs = all_inputs(4)
     assert len(np.unique(inputs, axis=0)) == 16 and set(inputs.ravel()) == {-1.0, 1.0}
     np.testing.assert_array_equal(inputs[0], 1)
+    np.testing.assert_array_equal(inputs[0b0001], [-1, 1, 1, 1])
     np.testing.assert_array_equal(inputs[0b0101], [-1, 1, -1, 1])
 
 

@@ -44,8 +44,8 @@ def test_both_routes_give_one_trajectory(dim, fewer, positions, seed):
 def test_the_schedule_is_the_theorem_s():
     schedule = first_layer.Schedule.of_theorem(3, 9)
     assert (schedule.channels, schedule.steps) == (217, 9)
-    assert schedule.step == pytest.approx(1 / 8680, rel=1e-15)
-    assert schedule.radius == pytest.approx(schedule.step / 200, rel=1e-15)
+    assert schedule.step == pytest.approx(1 / 8680, rel=1e-15, abs=0)
+    assert schedule.radius == pytest.approx(schedule.step / 200, rel=1e-15, abs=0)
 
 
 def test_the_start_lies_on_the_sphere_with_fair_signs():

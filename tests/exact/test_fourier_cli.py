@@ -65,6 +65,35 @@ def test_text_names_engine_and_reason(run):
     assert str(abs(exact[31])) in out
 
 
+def test_the_engine_that_is_named_is_the_one_that_was_used(run):
+    """A saturated neuron: the integral comes first and loses all digits of g, the sum over inputs does not.
+
+    Neither knows dL/du, as tanh(30) is 1 to more digits than a double has; the report says so.
+    """
+    code, out, _ = run("--n 8 --k 2 --bias 30")
+    assert code == 0
+    assert "engine              enumeration: n <= 20, error" in out
+    assert "engine of dL/du     trapezoid" in out
+    assert "relative error of dL/du above 1, no digit is right" in out
+    told = json.loads(run("--n 8 --k 2 --bias 30 --json")[1])
+    assert told["engine"]["name"] == "enumeration" and told["readout_engine"]["name"] == "trapezoid"
+    assert told["worst_relative_error"] < 1e-8 and told["readout_relative_error"] > 1
+    # tanh'(z) = 4 exp(-2 z) here, so the bits are independent factors
+    weights = np.random.default_rng(0).standard_normal(8) / np.sqrt(8)
+    factors = [
+        np.where(np.arange(8) == other, np.sinh(2 * weights), np.cosh(2 * weights)) for other in (1, 0)
+    ]
+    exact = sorted(abs(4 * np.exp(-60) * each.prod()) for each in factors)
+    found = [told["inside"][end]["value"] for end in ("smallest", "largest")]
+    assert found == pytest.approx(exact, rel=1e-8, abs=0)
+
+
+def test_an_engine_asked_for_is_named_with_it(run):
+    told = json.loads(run("--n 8 --k 2 --bias 30 --engine enumeration --json")[1])
+    assert told["engine"] == told["readout_engine"] == {"name": "enumeration", "reason": "asked for."}
+    assert told["readout"]["value"] == 0 and told["readout_relative_error"] is None
+
+
 def test_lattice_from_the_command_line(run):
     code, out, _ = run("--n 64 --k 6 --activation relu --den 256 --seed 1")
     assert code == 0
@@ -74,8 +103,11 @@ def test_lattice_from_the_command_line(run):
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("--n 0", "n must be at least 1"),
-        ("--n 8 --k 9", "k from 0 to n"),
+        ("--n 0", "1 <= k <= n"),
+        ("--n 8 --k 9", "1 <= k <= n"),
+        ("--n 8 --k 0", "1 <= k <= n"),
+        ("--n 8 --k 2 --scale 1e-400", "above 0"),
+        ("--n 8 --k 2 --scale 1e-400 --weights signs", "above 0"),
         ("--n 8 --k 2 --bias many", "--bias many"),
         ("--n 8 --k 2 --bias nan", "--bias nan"),
         ("--n 8 --k 2 --bias 1/0", "--bias 1/0"),

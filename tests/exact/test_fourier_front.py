@@ -109,6 +109,24 @@ def test_a_saturated_neuron_of_few_bits_keeps_its_digits():
     assert poor.relative_error > 1e-10
 
 
+def test_a_result_names_the_engine_that_computed_it():
+    weights = GAUSSIAN[:8] / 3
+    assert choose("tanh", weights, 30.0).engine == "trapezoid"
+    saturated = partials("tanh", weights, 30.0, [0, 1])
+    assert saturated.choice.engine == "enumeration" and "better than trapezoid" in saturated.choice.reason
+    by_inputs = partials("tanh", weights, 30.0, [0, 1], engine="enumeration")
+    assert np.array_equal(saturated.value, by_inputs.value) and by_inputs.choice.reason == "asked for."
+    plain = partials("tanh", weights, 0.3, [0, 1])
+    assert plain.choice == plain[0].choice == plain.largest().choice == choose("tanh", weights, 0.3)
+    assert coefficient("relu", [0.5, -0.5], 0.0, [0]).choice.engine == "krawtchouk"
+    assert (plain[0] + plain[1]).choice is None
+
+
+def test_many_saturated_bits_keep_the_first_engine_and_its_error():
+    found = partials("tanh", GAUSSIAN[:30] / 6, 30.0, [0, 1])
+    assert found.choice.engine == "trapezoid" and np.max(found.relative_error) > 1
+
+
 @pytest.mark.parametrize(("size", "k"), [(1e-3, 20), (0.03, 3)])
 def test_the_integral_is_cut_where_nothing_is_left(monkeypatch, size, k):
     """Many different weights make short blocks of t, so the cut is close to where it is meant to be."""

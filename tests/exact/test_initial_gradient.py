@@ -11,13 +11,14 @@ from scipy.special import expit
 
 from whyconv.exact import initial_gradient, sign_gradient
 from whyconv.exact.bit_networks import all_inputs, tanh_slope
+from whyconv.exact.fourier import partials
 
 
 @given(st.data())
 def test_tight_is_below_the_paper_and_below_its_proof(data):
     n_bits = data.draw(st.integers(2, 300))
-    k_pat = data.draw(st.integers(1, n_bits - 1))
-    size = n_bits, k_pat
+    k_window = data.draw(st.integers(1, n_bits - 1))
+    size = n_bits, k_window
     assert initial_gradient.tight_bound(*size) <= initial_gradient.paper_bound(*size)
     assert initial_gradient.proof_bound(*size) == Fraction(2 * n_bits, comb(*size))
     assert initial_gradient.proof_bound(*size) >= initial_gradient.paper_bound(*size)
@@ -27,10 +28,10 @@ def test_tight_is_below_the_paper_and_below_its_proof(data):
 @given(st.data())
 def test_the_proofs_step_is_backwards_unless_half_the_bits_count(data):
     n_bits = data.draw(st.integers(2, 100))
-    k_pat = data.draw(st.integers(1, n_bits - 1))
-    inside, outside = initial_gradient.inverse_sizes(n_bits, k_pat)
-    printed = initial_gradient.paper_bound(n_bits, k_pat) / n_bits
-    assert (max(inside, outside) > printed) == (n_bits != 2 * k_pat)
+    k_window = data.draw(st.integers(1, n_bits - 1))
+    inside, outside = initial_gradient.inverse_sizes(n_bits, k_window)
+    printed = initial_gradient.paper_bound(n_bits, k_window) / n_bits
+    assert (max(inside, outside) > printed) == (n_bits != 2 * k_window)
 
 
 def test_bounds_at_one_size_by_hand():
@@ -92,6 +93,14 @@ def test_the_series_at_sixteen_bits_against_drawn_weights():
     assert abs(off) < 4
 
 
+@pytest.mark.parametrize(("n_bits", "k_window", "close"), [(256, 8, 0.2), (1024, 10, 0.06), (8192, 13, 0.01)])
+def test_a_normal_law_gives_every_partial_nearly(n_bits, k_window, close):
+    weights = np.random.default_rng(k_window).normal(0, n_bits**-0.5, n_bits)
+    found = initial_gradient.normal_partials(tanh_slope, weights, 0.3, k_window)
+    exact = partials("tanh", weights, 0.3, range(k_window)).value
+    np.testing.assert_allclose(found, exact, rtol=close, atol=0)
+
+
 def test_more_terms_change_nothing():
     for function in (np.tanh, tanh_slope):
         few, many = (initial_gradient.gaussian_square(function, 16, 5, 0.3, terms) for terms in (65, 80))
@@ -108,18 +117,18 @@ def test_krawtchouk_polynomials_are_coefficients(n_bits):
         assert found == expected.round().astype(int).tolist()
 
 
-@pytest.mark.parametrize(("n_bits", "k_pat"), [(5, 2), (6, 3), (8, 3), (9, 4), (10, 3), (11, 2)])
-def test_fractions_against_enumeration(n_bits, k_pat):
+@pytest.mark.parametrize(("n_bits", "k_window"), [(5, 2), (6, 3), (8, 3), (9, 4), (10, 3), (11, 2)])
+def test_fractions_against_enumeration(n_bits, k_window):
     """Integer pre-activations times k, so that kinks are met exactly; random signs."""
     signs = np.random.default_rng(n_bits).choice([-1, 1], n_bits)
     inputs = all_inputs(n_bits).astype(int)
-    scaled = inputs @ signs + 1 - k_pat
+    scaled = inputs @ signs + 1 - k_window
     for size in range(1, n_bits + 1):
         chi = inputs[:, :size].prod(axis=1)
-        value = Fraction(int(np.clip(scaled, 0, k_pat) @ chi), k_pat * 2**n_bits)
-        slope = Fraction(int(((scaled > 0) & (scaled < k_pat)) @ chi), 2**n_bits)
-        assert abs(sign_gradient.ramp_coefficient(n_bits, k_pat, size)) == abs(value)
-        assert abs(sign_gradient.slope_coefficient(n_bits, k_pat, size)) == abs(slope)
+        value = Fraction(int(np.clip(scaled, 0, k_window) @ chi), k_window * 2**n_bits)
+        slope = Fraction(int(((scaled > 0) & (scaled < k_window)) @ chi), 2**n_bits)
+        assert abs(sign_gradient.ramp_coefficient(n_bits, k_window, size)) == abs(value)
+        assert abs(sign_gradient.slope_coefficient(n_bits, k_window, size)) == abs(slope)
 
 
 def test_the_papers_start_at_its_sizes():

@@ -42,13 +42,14 @@ def test_window_masks_are_the_sets_that_windows_read():
     np.testing.assert_array_equal(juntas.masks(juntas.subsets(4, 2)), [3, 5, 9, 6, 10, 12])
 
 
-@pytest.mark.parametrize(("n_bits", "k_pat"), [(n, k) for n in range(1, 9) for k in range(1, n + 1)])
-def test_hits_are_counted_exactly(n_bits, k_pat):
-    windows = juntas.window_masks(juntas.all_orders(n_bits), k_pat)
-    hits = (windows == (1 << k_pat) - 1).sum(axis=1)
+@pytest.mark.parametrize(("n_bits", "k_window"), [(n, k) for n in range(1, 9) for k in range(1, n + 1)])
+def test_hits_are_counted_exactly(n_bits, k_window):
+    windows = juntas.window_masks(juntas.all_orders(n_bits), k_window)
+    hits = (windows == (1 << k_window) - 1).sum(axis=1)
     assert hits.max() == 1
-    assert hits.sum() == juntas.hit_orders(n_bits, k_pat)
-    assert juntas.hit_orders(n_bits, k_pat) * comb(n_bits, k_pat) == factorial(n_bits) * (n_bits - k_pat + 1)
+    assert hits.sum() == juntas.hit_orders(n_bits, k_window)
+    orders = factorial(n_bits) * (n_bits - k_window + 1)
+    assert juntas.hit_orders(n_bits, k_window) * comb(n_bits, k_window) == orders
 
 
 def test_parities_are_products_and_hadamard_columns():
@@ -80,15 +81,15 @@ def test_level_weights_sum_to_the_mean_square(seed, n_bits):
     assert juntas.level_weights(table, n_bits).sum() == pytest.approx((table**2).mean(), rel=1e-12, abs=0)
 
 
-@pytest.mark.parametrize(("n_bits", "k_pat"), [(3, 1), (4, 2), (6, 2), (5, 3)])
-def test_juntas_span_what_the_statistical_query_dimension_counts(n_bits, k_pat):
-    tables = juntas.junta_tables(n_bits, k_pat)
-    assert len(tables) == comb(n_bits, k_pat) * 2**2**k_pat
-    assert rank_modulo(tables) == juntas.sq_dimension(n_bits, k_pat)
-    assert juntas.sq_dimension(n_bits, k_pat) >= comb(n_bits, k_pat)
-    parities = np.concatenate([juntas.masks(juntas.subsets(n_bits, i)) for i in range(k_pat + 1)])
+@pytest.mark.parametrize(("n_bits", "k_window"), [(3, 1), (4, 2), (6, 2), (5, 3)])
+def test_juntas_span_what_the_statistical_query_dimension_counts(n_bits, k_window):
+    tables = juntas.junta_tables(n_bits, k_window)
+    assert len(tables) == comb(n_bits, k_window) * 2**2**k_window
+    assert rank_modulo(tables) == juntas.sq_dimension(n_bits, k_window)
+    assert juntas.sq_dimension(n_bits, k_window) >= comb(n_bits, k_window)
+    parities = np.concatenate([juntas.masks(juntas.subsets(n_bits, i)) for i in range(k_window + 1)])
     columns = juntas.walsh_columns(n_bits, parities)
-    assert columns.shape[1] == juntas.sq_dimension(n_bits, k_pat)
+    assert columns.shape[1] == juntas.sq_dimension(n_bits, k_window)
     np.testing.assert_array_equal(columns.T @ columns, 2**n_bits * np.eye(columns.shape[1], dtype=int))
 
 

@@ -31,11 +31,11 @@ def test_the_width_of_lemma_6():
 
 def test_the_exact_failure_of_the_start():
     found = [bounds.union_failure(bounds.width_needed(k, 0.1), k) for k in (2, 4, 6, 8, 10)]
-    assert found == pytest.approx([1.08e-3, 2.97e-3, 1.67e-3, 1.70e-3, 7.92e-4], rel=5e-3)
+    assert found == pytest.approx([1.08e-3, 2.97e-3, 1.67e-3, 1.70e-3, 7.92e-4], rel=5e-3, abs=0)
     assert max(found) < 0.1
     width = 119
     by_hand = 4 * sum(comb(width, few) * 3 ** (width - few) for few in range(15)) / 4**width
-    assert bounds.union_failure(width, 2) == pytest.approx(by_hand, rel=1e-10)
+    assert bounds.union_failure(width, 2) == pytest.approx(by_hand, rel=1e-10, abs=0)
     for width in (1, 5, 8):
         words = product(range(4), repeat=width)
         bad = sum(min(word.count(z) for z in range(4)) < width / 8 for word in words)
@@ -65,12 +65,12 @@ def test_features_stand_window_by_window():
 
 
 def test_theorem_4_at_the_known_sizes():
-    assert bounds.stated_terms(4, 2, 40_000, 10_000) == pytest.approx((0.0128, 0.32, 0.16))
+    assert bounds.stated_terms(4, 2, 40_000, 10_000) == pytest.approx((0.0128, 0.32, 0.16), rel=1e-12, abs=0)
     for n, k, width, steps, total in (
         (6, 2, 400_000, 10_000, 1.015), (6, 3, 2_000_000, 20_000, 1.374), (8, 3, 20_000_000, 20_000, 5.15),
     ):  # fmt: skip
-        assert sum(bounds.stated_terms(n, k, width, steps)) == pytest.approx(total, rel=1e-3)
-    assert bounds.local_terms(4, 2, 40_000, 5_000) == pytest.approx((0.0032, 0.32, 0.32))
+        assert sum(bounds.stated_terms(n, k, width, steps)) == pytest.approx(total, rel=1e-3, abs=0)
+    assert bounds.local_terms(4, 2, 40_000, 5_000) == pytest.approx((0.0032, 0.32, 0.32), rel=1e-12, abs=0)
 
 
 @settings(deadline=None)
@@ -78,16 +78,19 @@ def test_theorem_4_at_the_known_sizes():
 def test_the_stated_terms_follow_from_the_lemmas_with_the_corrected_step(n, k, width, steps, cap):
     stated = bounds.stated_terms(n, k, width, steps, cap)
     step = bounds.step_size(n, width, steps)
-    assert bounds.derived_terms(n, k, width, steps, step, cap) == pytest.approx(stated, rel=1e-12)
+    assert bounds.derived_terms(n, k, width, steps, step, cap) == pytest.approx(stated, rel=1e-12, abs=0)
     star = bounds.separator_bound(width, k)
-    assert bounds.loss_drift_bound(step, steps, n, k, width, cap, star) == pytest.approx(stated[0])
-    assert star**2 / (2 * step * steps) == pytest.approx(stated[1])
-    assert bounds.readout_bound(step, 1, width, cap) ** 2 / step * n == pytest.approx(stated[2])
+    lemmas = (
+        bounds.loss_drift_bound(step, steps, n, k, width, cap, star),
+        star**2 / (2 * step * steps),
+        bounds.readout_bound(step, 1, width, cap) ** 2 / step * n,
+    )
+    assert lemmas == pytest.approx(stated, rel=1e-12, abs=0)
     printed = bounds.step_size(n, width, steps, "printed")
-    assert printed == pytest.approx(step * sqrt(steps))
+    assert printed == pytest.approx(step * sqrt(steps), rel=1e-12, abs=0)
     grown = bounds.derived_terms(n, k, width, steps, printed, cap)
     expected = (stated[0] * steps, stated[1] / sqrt(steps), stated[2] * sqrt(steps))
-    assert grown == pytest.approx(expected, rel=1e-12)
+    assert grown == pytest.approx(expected, rel=1e-12, abs=0)
 
 
 @settings(deadline=None)
@@ -95,7 +98,8 @@ def test_the_stated_terms_follow_from_the_lemmas_with_the_corrected_step(n, k, w
 def test_the_bounds_of_lemma_8_in_their_order(n, k, width, steps, cap):
     plain = bounds.drift_bound(0.01, steps, n, k, width, cap)
     assert bounds.sharp_drift_bound(0.01, steps, n, k, width, cap) <= plain / 2
-    assert plain == pytest.approx(n * sqrt(k) * steps * 0.01 * bounds.readout_bound(0.01, steps, width, cap))
+    by_readout = n * sqrt(k) * steps * 0.01 * bounds.readout_bound(0.01, steps, width, cap)
+    assert plain == pytest.approx(by_readout, rel=1e-12, abs=0)
 
 
 @settings(deadline=None)
@@ -109,7 +113,7 @@ def test_the_better_travel_is_the_minimum(n, k, width, steps, cap):
     assert first_two(best) <= first_two(sqrt(n / width)) * (1 + 1e-12)
     wide = bounds.better_travel(n, k, 1000 * width, cap)
     ratio = sum(bounds.derived_terms(n, k, 1000 * width, steps, wide / steps, cap)[:2]) / first_two(best)
-    assert ratio == pytest.approx(0.01)
+    assert ratio == pytest.approx(0.01, rel=1e-9, abs=0)
 
 
 @settings(deadline=None)

@@ -47,7 +47,7 @@ def test_smoothness_is_the_curvature_at_zero():
     rows, weights, _ = _problem(1)
     hessian = rows.T @ (weights[:, None] / 4 * rows)
     expected = np.linalg.eigvalsh(hessian)[-1]
-    assert second_layer.smoothness(rows @ rows.T, weights) == pytest.approx(expected, rel=1e-12)
+    assert second_layer.smoothness(rows @ rows.T, weights) == pytest.approx(expected, rel=1e-12, abs=0)
 
 
 @settings(max_examples=20, deadline=None)

@@ -65,7 +65,7 @@ def test_compressed_and_plain_walk_the_same_way(sizes, kind, law, shared, sigma,
     position = data.draw(st.integers(1, n - k + 1))
     start = data.draw(st.sampled_from([0.0, 0.21]))
     both = walk(
-        kind, position, law, n_bits=n, k_pat=k, width=width, steps=12, reach=reach, shared=shared,
+        kind, position, law, n_bits=n, k_window=k, width=width, steps=12, reach=reach, shared=shared,
         activation=sigma, start=start, seed=seed,
     )  # fmt: skip
     assert both.counts.sum(axis=1).tolist() == [width] * len(both.counts)
@@ -75,7 +75,7 @@ def test_compressed_and_plain_walk_the_same_way(sizes, kind, law, shared, sigma,
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_a_long_walk_through_many_kinks_ends_at_the_same_parameters(shared):
-    both = walk("random", 3, "biased", n_bits=5, k_pat=3, width=60, steps=250, reach=40.3, shared=shared)
+    both = walk("random", 3, "biased", n_bits=5, k_window=3, width=60, steps=250, reach=40.3, shared=shared)
     assert both.path.drift.max() > 0.5 and both.plain.loss[-1] < 0.2
     assert (np.diff(both.plain.gradients) != 0).sum() > 50
     assert both.gap < 1e-12

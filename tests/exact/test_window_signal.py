@@ -5,7 +5,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from whyconv.exact import juntas, window_signal
+from whyconv.exact import juntas, k_patterns, window_signal
 from whyconv.exact.bit_networks import BitNetwork, all_inputs
 
 SUBSET = np.array([1, 2, 4])
@@ -15,7 +15,14 @@ def test_targets():
     bits = np.array([[1, 1, -1], [-1, -1, 1], [-1, -1, -1]])
     assert window_signal.parity(bits).tolist() == [-1, 1, -1]
     assert window_signal.majority(bits).tolist() == [1, -1, -1]
-    assert window_signal.majority(np.array([[1, -1]])).tolist() == [1]
+    assert window_signal.majority(np.array([[1, -1]])).tolist() == [-1]
+
+
+@pytest.mark.parametrize("name", ["parity", "majority"])
+@pytest.mark.parametrize("size", [2, 3, 4])
+def test_targets_are_those_of_the_k_patterns(name, size):
+    words = k_patterns.cube(size)
+    np.testing.assert_array_equal(getattr(window_signal, name)(words), k_patterns.target(name, size))
 
 
 def test_the_papers_filters_see_the_integers():

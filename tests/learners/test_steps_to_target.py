@@ -69,6 +69,14 @@ def test_a_budget_spent_and_a_run_that_blew_up_are_answers():
     assert blown["stopped"] == "diverged" and "train_loss" not in blown and blown["steps"] < 100
 
 
+def test_the_training_error_is_that_of_the_examples_trained_on(execute):
+    spec = trial(epochs=7, target_error=0.0)
+    fields = {name: getattr(spec, name) for name in ("task", "network", "learner", "m", "seed")}
+    job, found = job_of(spec), fit(spec)
+    x, y = np.asarray(job.sample.x)[:300], np.asarray(job.sample.y)[:300]
+    assert execute(**fields)["train_error"] == np.mean(np.where(found.scores(x) > 0, 1, -1) != y)
+
+
 def test_the_trace_follows_the_held_out_error():
     found = fit(trial(epochs=8, target_error=0.0))
     assert found.trace["held_out_error_at_epochs_2^i"] == pytest.approx([error_after(2**i) for i in range(4)])

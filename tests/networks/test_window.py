@@ -199,7 +199,8 @@ def expanded(fit, network, windows):
     "learner, frozen",
     [
         ({"optimiser": "sgd", "rate": 0.2, "batch": None, "loss": "hinge"}, ["b"]),
-        ({"optimiser": "adam", "rate": 0.01, "batch": 50, "loss": "logistic"}, []),
+        # Adam divides a gradient by its own size plus eps, so that rounding grows by 1 / eps.
+        ({"optimiser": "adam", "options": {"eps": 1e-3}, "rate": 0.01, "batch": 50, "loss": "logistic"}, []),
     ],
 )
 @pytest.mark.parametrize("start", ["theorem", "normal"])
@@ -214,8 +215,7 @@ def test_rewritten_training_equals_plain_training_in_every_parameter(name, start
         seed=4,
         dtype="float64",
     )
-    # Adam divides a gradient by its own size plus 1e-8: where one is zero, rounding grows as much.
-    rounding = 1e-13 if learner["optimiser"] == "sgd" else 1e-9
+    rounding = 1e-13 if learner["optimiser"] == "sgd" else 1e-11
     counted = start == "theorem"
     assert trial.form.form == ("tables, multiplicities" if counted else "tables")
     plain, fast = trained(trial.network, trial), trained(trial.form, trial)

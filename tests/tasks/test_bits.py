@@ -164,6 +164,7 @@ REFUSED = {
     ),
     "no table": ({"target": "table"}, "belong together"),
     "n too large for all": ({"n_bits": 21, "law": "all"}, "too many; take n_bits <= 20"),
+    "noisy labels of all": ({"n_bits": 4, "law": "all", "label_noise": 0.1}, "labels cannot be noisy"),
     "mean of one": ({"law": "biased", "mean": 1}, "less than 1"),
     "no file": ({"law": "file"}, "belong together"),
     "missing file": ({"law": "file", "file": "/nowhere/bits"}, "No such file"),
@@ -181,7 +182,7 @@ def test_bad_settings_get_a_sentence(name):
 @pytest.mark.parametrize(
     "content, sentence",
     [
-        (b"1 -1 1\n1 0 1\n", "holds 0.0 in line 2, entry 2; inputs are -1 and 1"),
+        (b"1 -1 1\n1 0 1\n", "holds 0.0 in input 2, entry 2; all are -1 or 1"),
         (b"1 -1 1\n1 -1\n", "no table of numbers"),
         (b"1 -1 1\na b c\n", "no table of numbers"),
         (b"", "give one input"),
@@ -215,6 +216,16 @@ def test_the_population_is_the_sample(execute):
     assert result["test_error"] == result["train_error"] == result["exact_error"] == 0
     with pytest.raises(ValueError, match="the task takes every input once; set both to 64"):
         execute(**spec, m=32, test_size=64)
+    spec["learner"] = {**spec["learner"], "target_error": 0.1, "held_out": 8}
+    with pytest.raises(ValueError, match="none can be held out"):
+        execute(**spec, m=64, test_size=64)
+
+
+def test_the_rarer_label_is_the_error_of_a_constant():
+    assert KPattern(k_window=3, target="and").rarer_label() == 1 / 8
+    assert KPattern(k_window=3).rarer_label() == 1 / 2
+    assert KPattern(k_window=3, target="random").rarer_label() is None
+    assert KPattern(k_window=3, target="and", law="biased").rarer_label() is None
 
 
 def test_labels_are_whole_numbers():

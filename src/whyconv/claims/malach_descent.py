@@ -52,8 +52,8 @@ def small_walks(**options: Any) -> list[Walks]:
         walk("parity", 3, "biased", **options),
         walk("and", 2, "markov", **options),
         walk("dictator", 1, "biased", **options),
-        walk("random", 3, n_bits=5, k_pat=3, steps=30, reach=8.0, seed=3, **options),
-        walk("majority", 2, "point", n_bits=5, k_pat=3, steps=30, reach=2.0, **options),
+        walk("random", 3, n_bits=5, k_window=3, steps=30, reach=8.0, seed=3, **options),
+        walk("majority", 2, "point", n_bits=5, k_window=3, steps=30, reach=2.0, **options),
     ]
 
 
@@ -90,7 +90,7 @@ class Lemma8(Claim, name="malach.lemma8"):
         theorem = _moves(path, step, 4, 2, runs.width, 1.0)
         counter = _moves(tall, 5e-9, 4, 2, bent.width, COUNTEREXAMPLE.cap)
         small = [
-            _moves(record, each.step, each.n_bits, each.k_pat, each.width, each.activation.cap)
+            _moves(record, each.step, each.n_bits, each.k_window, each.width, each.activation.cap)
             for each in walks
             for record in (each.path, each.plain)
         ]
@@ -155,7 +155,7 @@ class Lemma9(Claim, name="malach.lemma9"):
         norms = runs.norms(probes).sum(axis=-1)
         large = _shift(path.probe_loss, norms, step, 4, 2, runs.width)
         walks = small_walks(start=start)
-        sizes = [(each.star_norm, each.step, each.n_bits, each.k_pat, each.width) for each in walks]
+        sizes = [(each.star_norm, each.step, each.n_bits, each.k_window, each.width) for each in walks]
         compressed = [_shift(w.path.probe_loss, *size) for w, size in zip(walks, sizes, strict=True)]
         plain = [_shift(w.plain.probe_loss, *size) for w, size in zip(walks, sizes, strict=True)]
         apart = max(each.gap for each in walks)

@@ -30,9 +30,10 @@ class Theorem4(Claim, name="malach.thm4"):
     |sigma'| <= 1.
 
     Averages over t = 1..T as stated and over t = 0..T-1 as proved, for several targets, all positions and
-    three distributions at sizes where the bound is below 1. Routes: this compressed descent, and the plain
-    network at q = 40, which must walk the same way. Sizes whose bound is vacuous are reported and do not
-    count.
+    three distributions at sizes where the bound is below 1. The inequality is evaluated on the compressed
+    descent alone, at the theorem's q; the plain network does not evaluate it (q = 40,000 filters one by one
+    are out of its reach) but certifies the compression: at q = 40 both must walk the same way. Sizes whose
+    bound is vacuous are reported and do not count.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Theorem 4"

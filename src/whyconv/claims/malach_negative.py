@@ -4,7 +4,7 @@ The theorem is about the *population* gradient at *initialisation*, in expectati
 that permutations leave alone. It does not say that gradient descent fails: gradients of finite samples have
 noise of order 1/sqrt(m), and stochastic gradient descent does learn parities, in n^O(k) steps (Barak et al.
 2022). The paper's first version concludes that descent is "stuck", which is more than is proved.
-``n_bits`` = n, ``k_pat`` = k = |I|; figures are per neuron with |u| = 1, q neurons multiply both sides.
+``n_bits`` = n, ``k_window`` = k = |I|; figures are per neuron with |u| = 1, q neurons multiply both sides.
 """
 
 from __future__ import annotations
@@ -37,25 +37,25 @@ class Theorem12(Claim, name="malach.thm12"):
     broken: ClassVar[str] = "weights on the bits of I only: a start that is not permutation invariant"
 
     def check(self) -> Evidence:
-        return self._decide(lambda n_bits, k_pat: n_bits)
+        return self._decide(lambda n_bits, k_window: n_bits)
 
     def control(self) -> Evidence:
-        return self._decide(lambda n_bits, k_pat: k_pat)
+        return self._decide(lambda n_bits, k_window: k_window)
 
     def _decide(self, reached: Callable[[int, int], int]) -> Evidence:
         """``reached``: how many bits, those of I among them, have weights; the others' gradients are 0."""
         from whyconv.exact import initial_gradient as exact
         from whyconv.exact.sign_gradient import gradient_squares
 
-        sizes = {2**k_pat: k_pat for k_pat in range(4, 11)}
+        sizes = {2**k_window: k_window for k_window in range(4, 11)}
         filters, readouts, gap, equal = {}, {}, 0.0, True
-        for n_bits, k_pat in sizes.items():
+        for n_bits, k_window in sizes.items():
             for name in ("tanh", "sigmoid"):
-                *found, apart = _gaussian_squares(name, reached(n_bits, k_pat), k_pat)
+                *found, apart = _gaussian_squares(name, reached(n_bits, k_window), k_window)
                 filters[name, n_bits], readouts[name, n_bits] = found
                 gap = max(gap, apart)
-            fractions = gradient_squares(reached(n_bits, k_pat), k_pat)
-            equal &= fractions == _sign_squares(reached(n_bits, k_pat), k_pat)
+            fractions = gradient_squares(reached(n_bits, k_window), k_window)
+            equal &= fractions == _sign_squares(reached(n_bits, k_window), k_window)
             filters["signs", n_bits], readouts["signs", n_bits] = fractions
         tight = {n: exact.tight_bound(n, k) for n, k in sizes.items()}
         paper = {n: exact.paper_bound(n, k) for n, k in sizes.items()}
@@ -79,38 +79,38 @@ class Theorem12(Claim, name="malach.thm12"):
         )
 
 
-def _gaussian_squares(name: str, n_bits: int, k_pat: int) -> tuple[float, float, float]:
+def _gaussian_squares(name: str, n_bits: int, k_window: int) -> tuple[float, float, float]:
     """(E |dL/dw|^2, E (dL/du)^2) for weights N(0, 1/n), b = 0.3, and the relative gap of the two routes."""
     from whyconv.exact.bit_networks import SMOOTH
     from whyconv.exact.fourier import expected_square
     from whyconv.exact.initial_gradient import gaussian_square
 
     squares, gap = [], 0.0
-    for size in (k_pat - 1, k_pat, k_pat + 1):
+    for size in (k_window - 1, k_window, k_window + 1):
         if size > n_bits:
             squares.append(0.0)
             continue
-        slope = size != k_pat
+        slope = size != k_window
         integral = expected_square(name, n_bits, size, 0.3, derivative=slope).value
         series = gaussian_square(SMOOTH[name][slope], n_bits, size, 0.3)
         gap = max(gap, abs(series / float(integral) - 1))
         squares.append(float(integral))
     below, here, above = squares
-    return k_pat * below + (n_bits - k_pat) * above, here, gap
+    return k_window * below + (n_bits - k_window) * above, here, gap
 
 
-def _sign_squares(n_bits: int, k_pat: int) -> tuple[Fraction, Fraction]:
+def _sign_squares(n_bits: int, k_window: int) -> tuple[Fraction, Fraction]:
     """The same for w = +-1/k, b = 1/k - 1 and clipped ReLU, as fractions, by Krawtchouk's recurrence."""
     from whyconv.exact.activations import resolve
     from whyconv.exact.fourier_krawtchouk import rational
 
     def square(size: int) -> Fraction:
-        weight = Fraction(1, k_pat)
-        return rational(ramp, n_bits, size, weight, weight - 1, derivative=size != k_pat) ** 2
+        weight = Fraction(1, k_window)
+        return rational(ramp, n_bits, size, weight, weight - 1, derivative=size != k_window) ** 2
 
     ramp = resolve("clipped-relu")
-    outside = (n_bits - k_pat) * square(k_pat + 1) if n_bits > k_pat else Fraction(0)
-    return k_pat * square(k_pat - 1) + outside, square(k_pat)
+    outside = (n_bits - k_window) * square(k_window + 1) if n_bits > k_window else Fraction(0)
+    return k_window * square(k_window - 1) + outside, square(k_window)
 
 
 class LevelIdentity(Claim, name="malach.level-identity"):
@@ -136,13 +136,13 @@ class LevelIdentity(Claim, name="malach.level-identity"):
     def control(self) -> Evidence:
         from whyconv.exact.juntas import rotations
 
-        return self._decide(lambda n_bits, k_pat: rotations(n_bits))
+        return self._decide(lambda n_bits, k_window: rotations(n_bits))
 
     def _decide(self, orders: Callable[[int, int], NDArray]) -> Evidence:
         from whyconv.exact import initial_gradient as exact
 
         gaps = {
-            n_bits: max(_identity_gap(n_bits, k_pat, orders(n_bits, k_pat)) for k_pat in sizes)
+            n_bits: max(_identity_gap(n_bits, k_window, orders(n_bits, k_window)) for k_window in sizes)
             for n_bits, sizes in ((7, (2, 3, 5)), (10, (3, 4)))
         }
         coordinate, total = _extremal_gradient(10, 3)
@@ -169,7 +169,7 @@ class LevelIdentity(Claim, name="malach.level-identity"):
         )
 
 
-def _enough_orders(n_bits: int, k_pat: int) -> NDArray:
+def _enough_orders(n_bits: int, k_window: int) -> NDArray:
     """All orders for n <= 7, else one for each k-set that I may come from."""
     import numpy as np
 
@@ -177,10 +177,10 @@ def _enough_orders(n_bits: int, k_pat: int) -> NDArray:
 
     if n_bits <= 7:
         return all_orders(n_bits)
-    return np.stack([order_for(subset, n_bits) for subset in subsets(n_bits, k_pat)])
+    return np.stack([order_for(subset, n_bits) for subset in subsets(n_bits, k_window)])
 
 
-def _identity_gap(n_bits: int, k_pat: int, orders: NDArray) -> float:
+def _identity_gap(n_bits: int, k_window: int, orders: NDArray) -> float:
     """The largest relative gap of the two sides for tanh and a sigmoid, N(0, 1/n) weights in given orders.
 
     Also of E (dL/du)^2 = E W^k[sigma] / C(n, k), the identity's second half.
@@ -191,22 +191,22 @@ def _identity_gap(n_bits: int, k_pat: int, orders: NDArray) -> float:
     from whyconv.exact.initial_gradient import by_levels
     from whyconv.exact.juntas import level_weights
 
-    weights = np.random.default_rng([14, n_bits, k_pat]).normal(0, n_bits**-0.5, n_bits)
+    weights = np.random.default_rng([14, n_bits, k_window]).normal(0, n_bits**-0.5, n_bits)
     inputs = all_inputs(n_bits)
-    labels = inputs[:, :k_pat].prod(axis=1)
+    labels = inputs[:, :k_window].prod(axis=1)
     gaps = []
     for activation, slope in SMOOTH.values():
         network = balanced(weights[orders], 0.3, activation, slope)
         by_filter, by_readout = (part[0, : len(orders)] for part in network.gradient(inputs, labels))
         levels = level_weights(slope(inputs @ weights + 0.3), n_bits)
-        right = by_levels(levels[k_pat - 1], levels[k_pat + 1], n_bits, k_pat)
+        right = by_levels(levels[k_window - 1], levels[k_window + 1], n_bits, k_window)
         gaps.append(abs((by_filter**2).sum(axis=1).mean() / right - 1))
-        right = level_weights(activation(inputs @ weights + 0.3), n_bits)[k_pat] / comb(n_bits, k_pat)
+        right = level_weights(activation(inputs @ weights + 0.3), n_bits)[k_window] / comb(n_bits, k_window)
         gaps.append(abs((by_readout**2).mean() / right - 1))
     return float(max(gaps))
 
 
-def _extremal_gradient(n_bits: int, k_pat: int) -> tuple[float, float]:
+def _extremal_gradient(n_bits: int, k_window: int) -> tuple[float, float]:
     """(least over j in I of E (dL/dw_j)^2, E |dL/dw|^2) for w = 1_A, A a random set of k-1 bits."""
     import numpy as np
 
@@ -214,11 +214,11 @@ def _extremal_gradient(n_bits: int, k_pat: int) -> tuple[float, float]:
     from whyconv.exact.initial_gradient import detector
     from whyconv.exact.juntas import subsets
 
-    sets = subsets(n_bits, k_pat - 1)
+    sets = subsets(n_bits, k_window - 1)
     weights = np.zeros((len(sets), n_bits))
     np.put_along_axis(weights, sets, 1.0, axis=1)
     inputs = all_inputs(n_bits)
-    network = balanced(weights, 0.0, *detector(k_pat - 1))
-    gradient = network.gradient(inputs, inputs[:, :k_pat].prod(axis=1))[0][0, : len(sets)]
+    network = balanced(weights, 0.0, *detector(k_window - 1))
+    gradient = network.gradient(inputs, inputs[:, :k_window].prod(axis=1))[0][0, : len(sets)]
     squares = (gradient**2).mean(axis=0)
-    return float(squares[:k_pat].min()), float(squares.sum())
+    return float(squares[:k_window].min()), float(squares.sum())

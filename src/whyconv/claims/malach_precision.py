@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from whyconv.claims import Claim
 from whyconv.verdict import Evidence, Verdict
 
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
 DTYPES: tuple[str, ...] = ("float16", "float32", "float64")
+DRAWS = {1024: 10, 8192: 3}
+"""Neurons drawn at each n."""
+CLOSE = 0.1
+"""The two routes may differ by this share of a gradient; they differ by 0.05 at most."""
 
 
 class FinitePrecision(Claim, name="malach.finite-precision"):
     """In finite precision an FCN's first gradient is as good as zero: at n = 1024 in float32, not in float64.
 
     "If we run GD on a finite-precision machine, the true population gradient is effectively zero", no
-    precision named. Here tanh, weights N(0, 1/n), u = 1, b = 0.3, step 1, k = log2 n. The exact gradients of
-    five neurons are really subtracted from their weights: at n = 1024 no weight changes by a bit in float16
-    and float32, while in float64 they move; at n = 8192 float64 loses the step too. Second route: the root
-    mean square of dL/dw_j, j in I, by the Hermite series, against half a unit in the last place of 1/sqrt(n).
-    It is the *sum* that rounds: 5e-13 is a float32 like any other, so methods that rescale the gradient
-    (Adam) are not stopped; and it is the first population step, not training, that is lost.
+    precision named. Here tanh, weights N(0, 1/n), u = 1, b = 0.3, step 1, k = log2 n. Gradients of drawn
+    neurons are really subtracted from their weights, dtype by dtype: *lost* if no weight of any neuron
+    changes by a bit, *kept* if most weights of I change, *partly* otherwise. At n = 1024 float16 and float32
+    lose the step and float64 keeps it; at n = 8192 float64 loses it, too. Routes: the exact integral for
+    each neuron, and a normal law in place of <w, x>; they must be close for every weight, and give the same
+    words.
+
+    The words are about drawn neurons. The root mean square over all of them, which Theorem 12 bounds, is made
+    by rare ones and is a thousand times the median; half a unit in the last place of a weight 1/32 is 2e-9 in
+    float32 and 3e-18 in float64. It is the *sum* that rounds: 1e-16 is a float32 like any other, so methods
+    that rescale the gradient (Adam) are not stopped; and it is the first population step, not training, that
+    is lost.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 4, after Theorem 12"
@@ -34,57 +47,64 @@ class FinitePrecision(Claim, name="malach.finite-precision"):
         return self._decide(lambda n_bits: 2)
 
     def _decide(self, pattern: Callable[[int], int]) -> Evidence:
-        draws = {1024: 5, 8192: 1}
-        typical = {n: _typical_partial(n, pattern(n)) for n in draws}
-        moved, unit, agree = {}, {}, True
-        for n, neurons in draws.items():
-            counts = _weights_moved(n, pattern(n), neurons)
+        import numpy as np
+
+        words, medians, gap, same = {}, {}, 0.0, True
+        for n, draws in DRAWS.items():
+            weights, exact, normal = _gradients(n, pattern(n), draws)
             for dtype in DTYPES:
-                moved[dtype, n], unit[dtype, n] = counts[dtype], _half_unit(dtype, n)
-                agree &= (counts[dtype] == 0) == (typical[n] < unit[dtype, n])
-        lost = {place: count == 0 for place, count in moved.items()}
+                words[dtype, n] = _word(weights, exact, pattern(n), dtype)
+                same &= words[dtype, n] == _word(weights, normal, pattern(n), dtype)
+            gap = max(gap, float(np.abs(normal / exact - 1).max()))
+            medians[n] = float(np.median(np.abs(exact[:, : pattern(n)])))
+        places = [*((dtype, 1024) for dtype in DTYPES), ("float64", 8192)]
         verdict: Verdict = "fails"
-        if agree and lost["float16", 1024] and lost["float32", 1024] and lost["float64", 8192]:
-            verdict = "holds" if lost["float64", 1024] else "holds as corrected"
+        if same and gap <= CLOSE:
+            found = [words[place] for place in places]
+            if found == ["lost", "lost", "kept", "lost"]:
+                verdict = "holds as corrected"
+            elif set(found) == {"lost"}:
+                verdict = "holds"
         return Evidence(
             verdict,
             {
-                "typical dL/dw_j, j in I, n = 1024": typical[1024],
-                "half a unit of a weight, float32": unit["float32", 1024],
-                "half a unit of a weight, float64": unit["float64", 1024],
-                **{f"of 5,120 weights moved, {dtype}": moved[dtype, 1024] for dtype in DTYPES},
-                "typical dL/dw_j, j in I, n = 8192": typical[8192],
-                "of 8,192 weights moved, float64": moved["float64", 8192],
+                **{f"{dtype}, n = {n}": words[dtype, n] for dtype, n in places},
+                "median |dL/dw_j|, j in I, n = 1024": medians[1024],
+                "root mean square of dL/dw_j, j in I, n = 1024": _root_mean_square(1024, pattern(1024)),
+                "median |dL/dw_j|, j in I, n = 8192": medians[8192],
+                "largest relative gap of the two routes": gap,
             },
         )
 
 
-def _weights_moved(n_bits: int, k_pat: int, draws: int) -> dict[str, int]:
-    """By dtype, how many weights of ``draws`` neurons change when their gradient is subtracted."""
+def _gradients(n_bits: int, k_window: int, draws: int) -> tuple[NDArray, NDArray, NDArray]:
+    """Weights of ``draws`` neurons, dL/dw by the exact integral, and by the normal law; rows are neurons."""
     import numpy as np
 
+    from whyconv.exact.bit_networks import tanh_slope
     from whyconv.exact.fourier import partials
+    from whyconv.exact.initial_gradient import normal_partials
 
-    moved = dict.fromkeys(DTYPES, 0)
-    for draw in range(draws):
-        weights = np.random.default_rng([15, n_bits, draw]).normal(0, n_bits**-0.5, n_bits)
-        gradient = -np.asarray(partials("tanh", weights, 0.3, range(k_pat)).value)
-        for dtype in moved:
-            before = weights.astype(dtype)
-            moved[dtype] += int(np.count_nonzero(before - gradient.astype(dtype) != before))
-    return moved
+    weights = np.stack(
+        [np.random.default_rng([15, n_bits, draw]).normal(0, n_bits**-0.5, n_bits) for draw in range(draws)]
+    )
+    exact = np.stack([np.asarray(partials("tanh", row, 0.3, range(k_window)).value) for row in weights])
+    normal = np.stack([normal_partials(tanh_slope, row, 0.3, k_window) for row in weights])
+    return weights, -exact, -normal
 
 
-def _typical_partial(n_bits: int, k_pat: int) -> float:
-    """sqrt(E (dL/dw_j)^2) for j in I, weights N(0, 1/n)."""
+def _word(weights: NDArray, gradient: NDArray, k_window: int, dtype: str) -> str:
+    """What a step of size 1 is in this dtype: lost, kept or partly."""
+    before = weights.astype(dtype)
+    moved = before - gradient.astype(dtype) != before
+    if not moved.any():
+        return "lost"
+    return "kept" if moved[:, :k_window].mean() > 0.5 else "partly"
+
+
+def _root_mean_square(n_bits: int, k_window: int) -> float:
+    """sqrt(E (dL/dw_j)^2) for j in I, weights N(0, 1/n), by the Hermite series."""
     from whyconv.exact.bit_networks import tanh_slope
     from whyconv.exact.initial_gradient import gaussian_square
 
-    return gaussian_square(tanh_slope, n_bits, k_pat - 1, 0.3) ** 0.5
-
-
-def _half_unit(dtype: str, n_bits: int) -> float:
-    """Half the distance from 1/sqrt(n) to the next number of that dtype."""
-    import numpy as np
-
-    return float(np.spacing(np.dtype(dtype).type(n_bits**-0.5))) / 2
+    return gaussian_square(tanh_slope, n_bits, k_window - 1, 0.3) ** 0.5

@@ -1,7 +1,7 @@
 """Malach & Shalev-Shwartz, sections 4 and 5: what the order of the bits means to whom.
 
 A fully connected network cannot know it; a convolutional network must be told; and nobody who searches for
-it is shown the way. ``n_bits`` = n, ``k_pat`` = k; I is the set of bits that the label depends on.
+it is shown the way. ``n_bits`` = n, ``k_window`` = k; I is the set of bits that the label depends on.
 """
 
 from __future__ import annotations
@@ -85,14 +85,14 @@ class Permutation(Claim, name="malach.permutation"):
         )
 
 
-def _network(kind: str, n_bits: int, k_pat: int) -> BitNetwork:
+def _network(kind: str, n_bits: int, k_window: int) -> BitNetwork:
     """A tanh network of 32 filters from a fixed seed; readouts +-1/32, so that both layers move."""
     import numpy as np
 
     from whyconv.exact.bit_networks import BitNetwork, consecutive
 
     rng = np.random.default_rng(12)
-    windows = np.arange(n_bits)[None] if kind == "fcn" else consecutive(n_bits, k_pat)
+    windows = np.arange(n_bits)[None] if kind == "fcn" else consecutive(n_bits, k_window)
     banks = len(windows) if kind == "lcn" else 1
     size = windows.shape[1]
     filters = rng.normal(0, size**-0.5, (banks, 32, size))
@@ -157,11 +157,11 @@ class Junta(Claim, name="malach.junta"):
         tried, wrong, missed = 0, 0, 0
         for n_bits in range(2, 7):
             every = orders(n_bits)
-            for k_pat in range(1, n_bits + 1):
-                seen = np.unique(juntas.window_masks(every, k_pat))
-                missed += comb(n_bits, k_pat) - len(seen)
-                for subset in juntas.subsets(n_bits, k_pat):
-                    for first in range(n_bits - k_pat + 1):
+            for k_window in range(1, n_bits + 1):
+                seen = np.unique(juntas.window_masks(every, k_window))
+                missed += comb(n_bits, k_window) - len(seen)
+                for subset in juntas.subsets(n_bits, k_window):
+                    for first in range(n_bits - k_window + 1):
                         tried += 1
                         wrong += not _pattern_is_junta(build(subset, n_bits, first), subset, first, n_bits)
         orthogonal = all(_parities_orthogonal(n, k) for n, k in ((8, 3), (8, 4), (10, 3), (10, 5)))
@@ -199,7 +199,7 @@ def _pattern_is_junta(order: NDArray, subset: NDArray, first: int, n_bits: int) 
     return bool(np.array_equal(pattern, inputs[:, subset] @ digits))
 
 
-def _parities_orthogonal(n_bits: int, k_pat: int) -> bool:
+def _parities_orthogonal(n_bits: int, k_window: int) -> bool:
     """2^n I is the Gram matrix of the parities' tables, and these are columns of Sylvester's matrix.
 
     The Gram matrix is exact: its entries are sums of 2^n terms +-1, integers far below 2^53.
@@ -209,7 +209,7 @@ def _parities_orthogonal(n_bits: int, k_pat: int) -> bool:
     from whyconv.exact import juntas
     from whyconv.exact.bit_networks import all_inputs
 
-    sets = juntas.subsets(n_bits, k_pat)
+    sets = juntas.subsets(n_bits, k_window)
     table = juntas.parity_table(sets, all_inputs(n_bits))
     columns = juntas.walsh_columns(n_bits, juntas.masks(sets))
     gram = table.T @ table
@@ -247,8 +247,8 @@ class ArchitectureSearch(Claim, name="malach.nas"):
         from whyconv.exact import juntas, window_signal
 
         tried, unaligned, aligned, in_integers, agree = 0, 0.0, 1.0, 0, True
-        for n_bits, width, k_pat in ((6, 2, 2), (8, 3, 3), (8, 4, 3), (10, 3, 3), (10, 4, 4)):
-            windows, subset = juntas.subsets(n_bits, width), np.arange(1, k_pat + 1)
+        for n_bits, width, k_window in ((6, 2, 2), (8, 3, 3), (8, 4, 3), (10, 3, 3), (10, 4, 4)):
+            windows, subset = juntas.subsets(n_bits, width), np.arange(1, k_window + 1)
             inside = (juntas.masks(windows) & juntas.masks(subset)) == juntas.masks(subset)
             signal = window_signal.by_backpropagation(target, subset, windows, n_bits)
             counted = window_signal.in_integers(target, subset, windows, n_bits)

@@ -7,7 +7,6 @@ docs/exact.md says what is exact and which engine does what. The other modules a
 
 from whyconv.exact.activations import Activation, clip, piecewise_linear
 from whyconv.exact.fourier import (
-    Choice,
     FourierGap,
     Gaussian,
     Signs,
@@ -20,7 +19,7 @@ from whyconv.exact.fourier import (
     partials,
 )
 from whyconv.exact.fourier_lattice import on_lattice
-from whyconv.exact.scaled import Scaled
+from whyconv.exact.scaled import Choice, Scaled
 
 __all__ = [
     "Activation",

@@ -19,6 +19,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
+from whyconv.exact.k_patterns import cube
+
 Floats = NDArray[np.float64]
 
 
@@ -92,13 +94,19 @@ class BitNetwork:
 
 
 def all_inputs(n_bits: int) -> Floats:
-    """The 2^n points of {-1, 1}^n; bit i of a row's number is set where x_i = -1."""
-    return 1.0 - 2 * ((np.arange(2**n_bits)[:, None] >> np.arange(n_bits)) & 1)
+    """The 2^n points of {-1, 1}^n; bit i of a row's number is set where x_i = -1.
+
+    The cube of :mod:`whyconv.exact.k_patterns` in another order, in which numbers of rows and masks of sets
+    (:mod:`whyconv.exact.juntas`) go together as in Sylvester's matrix: chi_A(x) = (-1)^|x & A|. The first
+    bits change fastest, so sums against their parity cancel early; in the cube's order partial sums grow,
+    and malach.nas would round its zeros to about 1e-15.
+    """
+    return -cube(n_bits)[:, ::-1]
 
 
-def consecutive(n_bits: int, k_pat: int) -> NDArray[np.int64]:
+def consecutive(n_bits: int, k_window: int) -> NDArray[np.int64]:
     """The n - k + 1 windows of consecutive bits, (n - k + 1, k)."""
-    return np.arange(n_bits - k_pat + 1)[:, None] + np.arange(k_pat)
+    return np.arange(n_bits - k_window + 1)[:, None] + np.arange(k_window)
 
 
 def hinge(values: Floats, labels: Floats) -> float:

@@ -12,7 +12,7 @@ means: of the population, not of a sample. Rounding is all that is left; a resul
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isfinite, sqrt
 from typing import Any
@@ -31,7 +31,7 @@ from whyconv.exact import (
 )
 from whyconv.exact.activations import Activation, resolve
 from whyconv.exact.fourier_neuron import Neuron, Weights
-from whyconv.exact.scaled import Floats, Scaled
+from whyconv.exact.scaled import Choice, Floats, Scaled
 
 Real = float | Fraction
 ENGINES: dict[str, Any] = {
@@ -42,15 +42,7 @@ ENGINES: dict[str, Any] = {
     "enumeration": fourier_enumeration,
 }
 PROMISED = 1e-10
-"""Relative error up to which the engine's first choice stands."""
-
-
-@dataclass(frozen=True)
-class Choice:
-    """An engine's name, and why it is the one."""
-
-    engine: str
-    reason: str
+"""Relative error up to which the first choice of an engine stands; n <= 20 bits are enumerated beyond."""
 
 
 @dataclass(frozen=True)
@@ -89,7 +81,11 @@ class Signs:
 
 
 def choose(activation: str | Activation, weights: Weights, bias: Real = 0.0) -> Choice:
-    """The engine that :func:`coefficient` and :func:`partials` take for this neuron, and why."""
+    """The engine that :func:`coefficient` and :func:`partials` try first for this neuron, and why.
+
+    Nothing is computed here. If the result's error estimate is above 1e-10 and n <= 20, they enumerate the
+    inputs too and keep the better one; a result says in ``choice`` which engine it comes from.
+    """
     return _choose(resolve(activation), Neuron.checked(weights, bias, ()))
 
 
@@ -104,7 +100,7 @@ def coefficient(
     """shat(A) = E[chi_A(x) s(<w, x> + b)]; with ``derivative`` s'hat(A).
 
     ``subset`` = A, bits counted from 0; w = ``weights``, b = ``bias``: floats or Fractions, taken as they
-    are. ``engine`` None takes :func:`choose`. Cost: that of the engine; n = 1024 takes 0.1 s.
+    are. ``engine`` None begins with :func:`choose`. Cost: that of the engine; n = 1024 takes 0.1 s.
     """
     return _run("coefficient", activation, Neuron.checked(weights, bias, subset), engine, derivative)
 
@@ -197,7 +193,7 @@ def _choose(activation: Activation, neuron: Neuron) -> Choice:
     """All there is to choosing, best first. Analytic and piecewise linear activations share no engine but
     enumeration and, for weights +-c, Krawtchouk."""
     if activation.log_transform is not None:
-        return Choice("trapezoid", f"{activation.name} is analytic: the integral keeps its digits at any n.")
+        return Choice("trapezoid", f"{activation.name} is analytic: one integral, for any weights and any n.")
     if neuron.magnitude is not None:
         return Choice("krawtchouk", "all weights are +-c: n + 1 values of <w, x>, summed in exact rationals.")
     if neuron.n_bits <= 30:
@@ -236,11 +232,16 @@ def _run(
     if engine is not None:
         if (reason := _refusal(engine, activation, neuron)) is not None:
             raise UserError(reason)
-        return getattr(ENGINES[engine], task)(activation, neuron, *options)
-    first = getattr(ENGINES[_choose(activation, neuron).engine], task)(activation, neuron, *options)
-    worst = np.max(first.relative_error)
-    if worst <= PROMISED or neuron.n_bits > fourier_enumeration.MOST_BITS:
-        return first
-    # A saturated or symmetric neuron of few bits, where integrand or result cancels: the better of the two.
-    second = getattr(fourier_enumeration, task)(activation, neuron, *options)
-    return second if np.max(second.relative_error) < worst else first
+        asked = getattr(ENGINES[engine], task)(activation, neuron, *options)
+        return replace(asked, choice=Choice(engine, "asked for."))
+    choice = _choose(activation, neuron)
+    first = getattr(ENGINES[choice.engine], task)(activation, neuron, *options)
+    worst = float(np.max(first.relative_error))
+    if worst > PROMISED and neuron.n_bits <= fourier_enumeration.MOST_BITS:
+        # A saturated or symmetric neuron of few bits, where integrand or result cancels.
+        second = getattr(fourier_enumeration, task)(activation, neuron, *options)
+        error = float(np.max(second.relative_error))
+        if error < worst:
+            reason = f"n <= 20, error {error:.0e}: better than {choice.engine} here, with {worst:.0e}."
+            return replace(second, choice=Choice("enumeration", reason))
+    return replace(first, choice=choice)

@@ -27,46 +27,46 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
-def inverse_sizes(n_bits: int, k_pat: int) -> tuple[Fraction, Fraction]:
+def inverse_sizes(n_bits: int, k_window: int) -> tuple[Fraction, Fraction]:
     """1/|S_j| for j in I and for j outside I: 1/C(n-1, k-1) and 1/C(n-1, k), for 0 < k < n.
 
     S_j is the proof's largest set of permutations that fix j and move I to different sets.
     """
-    return Fraction(1, comb(n_bits - 1, k_pat - 1)), Fraction(1, comb(n_bits - 1, k_pat))
+    return Fraction(1, comb(n_bits - 1, k_window - 1)), Fraction(1, comb(n_bits - 1, k_window))
 
 
-def paper_bound(n_bits: int, k_pat: int) -> Fraction:
+def paper_bound(n_bits: int, k_window: int) -> Fraction:
     """n min{1/C(n-1, k), 1/C(n-1, k-1)}: Theorem 12's bound on E |dL/dw|^2 for one neuron, 0 < k < n."""
-    return n_bits * min(inverse_sizes(n_bits, k_pat))
+    return n_bits * min(inverse_sizes(n_bits, k_window))
 
 
-def proof_bound(n_bits: int, k_pat: int) -> Fraction:
+def proof_bound(n_bits: int, k_window: int) -> Fraction:
     """2 n / C(n, k): what Theorem 12's proof gives once each 1/|S_j| is put in its place.
 
     The proof prints 1/|S_j| <= min{1/C(n-1, k), 1/C(n-1, k-1)}; it is their maximum for some j unless
     n = 2k. With the right sizes the n coordinates sum to k/C(n-1, k-1) + (n-k)/C(n-1, k).
     """
-    inside, outside = inverse_sizes(n_bits, k_pat)
-    return k_pat * inside + (n_bits - k_pat) * outside
+    inside, outside = inverse_sizes(n_bits, k_window)
+    return k_window * inside + (n_bits - k_window) * outside
 
 
-def tight_bound(n_bits: int, k_pat: int) -> Fraction:
+def tight_bound(n_bits: int, k_window: int) -> Fraction:
     """max(n-k+1, k+1) / C(n, k): from the level identity, as the two levels together weigh at most 1.
 
     At most `paper_bound` for every 0 < k < n. For n >= 2k it is attained: see `detector`.
     """
-    return Fraction(max(n_bits - k_pat + 1, k_pat + 1), comb(n_bits, k_pat))
+    return Fraction(max(n_bits - k_window + 1, k_window + 1), comb(n_bits, k_window))
 
 
-def readout_bound(n_bits: int, k_pat: int) -> Fraction:
+def readout_bound(n_bits: int, k_window: int) -> Fraction:
     """1 / C(n, k): Theorem 12's bound on E (dL/du)^2 for one neuron with |sigma| <= 1."""
-    return Fraction(1, comb(n_bits, k_pat))
+    return Fraction(1, comb(n_bits, k_window))
 
 
-def by_levels(below: float, above: float, n_bits: int, k_pat: int) -> float:
+def by_levels(below: float, above: float, n_bits: int, k_window: int) -> float:
     """The level identity's right side for u = 1; ``below`` = E W^(k-1)[g], ``above`` = E W^(k+1)[g]."""
-    total = (n_bits - k_pat + 1) * below + (k_pat + 1) * above
-    return total / comb(n_bits, k_pat)
+    total = (n_bits - k_window + 1) * below + (k_window + 1) * above
+    return total / comb(n_bits, k_window)
 
 
 def detector(size: int) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
@@ -119,6 +119,34 @@ def gaussian_square(
     coefficients = np.convolve(_power(odd, size), _power(even, n_bits - size))[:terms]
     moments = coefficients * np.exp(gammaln(degree + 1) - (size + degree) / 2 * np.log(n_bits))
     return float(moments @ chaos[degree] ** 2)
+
+
+def normal_partials(
+    function: Callable[[Floats], Floats], weights: Floats, bias: float, k_window: int
+) -> Floats:
+    """f^(I xor {j}) for f(x) = function(<w, x> + b), all j, I the first k bits, with a normal for <w, x>.
+
+    In f^(A) = (2 pi)^-1 int F(t) e^(itb) prod_{i in A} i sin(t w_i) prod_{i not in A} cos(t w_i) dt put
+    cos z = exp(-z^2/2) and sin z = z exp(-z^2/6), which is wrong by O(z^4) only. With m = |A|,
+
+        f^(A) = v^-m prod_{i in A} w_i E[function(v Z + b) He_m(Z)],
+        v^2 = sum_i w_i^2 - (2/3) sum_{i in A} w_i^2,
+
+    where v is taken at A = I for all j; no weight may be 0. For weights N(0, 1/n) the relative error falls
+    like 1/n (at most 5 % at n = 1024, k = 10). It tells the size of one neuron's gradient, where
+    :func:`gaussian_square` is a mean over neurons that a few large ones make. Cost: 1,200 points.
+    """
+    inside = np.arange(len(weights)) < k_window
+    spread = np.sqrt((weights**2).sum() - (weights[inside] ** 2).sum() * 2 / 3)
+    step = 0.025
+    z = np.arange(-15, 15 + step / 2, step)
+    values = function(spread * z + bias) * np.exp(-(z**2) / 2) * step / np.sqrt(2 * np.pi)
+    below, above = (
+        values @ np.polynomial.hermite_e.hermeval(z, np.eye(m + 1)[m]) / spread**m
+        for m in (k_window - 1, k_window + 1)
+    )
+    product = weights[inside].prod()
+    return np.where(inside, below * product / weights, above * product * weights)
 
 
 def _power(series: Floats, exponent: int) -> Floats:

@@ -50,21 +50,21 @@ def order_for(subset: Sequence[int], n_bits: int, first: int = 0) -> Ints:
     return np.array([*rest[:first], *subset, *rest[first:]], dtype=np.int64)
 
 
-def window_masks(orders: NDArray[np.integer], k_pat: int) -> Ints:
+def window_masks(orders: NDArray[np.integer], k_window: int) -> Ints:
     """The masks of the n - k + 1 windows of each order, (number of orders, n - k + 1)."""
     bits = 1 << np.asarray(orders, dtype=np.int64)
     ends = np.cumsum(np.pad(bits, ((0, 0), (1, 0))), axis=1)
-    return ends[:, k_pat:] - ends[:, :-k_pat]
+    return ends[:, k_window:] - ends[:, :-k_window]
 
 
-def hit_orders(n_bits: int, k_pat: int) -> int:
+def hit_orders(n_bits: int, k_window: int) -> int:
     """Of the n! orders, how many have a given k-set as a window: (n - k + 1) k! (n - k)!.
 
     The windows of one order are different sets, so at most one of them is the given one: the events
     "window j is the set" exclude each other and each has probability 1 / C(n, k). The probability of a
     hit is (n - k + 1) / C(n, k) exactly, not only a union bound.
     """
-    return (n_bits - k_pat + 1) * factorial(k_pat) * factorial(n_bits - k_pat)
+    return (n_bits - k_window + 1) * factorial(k_window) * factorial(n_bits - k_window)
 
 
 def parity_table(sets: Ints, inputs: NDArray) -> NDArray[np.float64]:
@@ -95,7 +95,7 @@ def level_weights(table: NDArray, n_bits: int) -> NDArray[np.float64]:
     return weights
 
 
-def sq_dimension(n_bits: int, k_pat: int) -> int:
+def sq_dimension(n_bits: int, k_window: int) -> int:
     """The statistical-query dimension of the k-juntas under uniform bits: sum_{i<=k} C(n, i).
 
     The dimension is the largest d with d functions of the class whose pairwise correlations are at most
@@ -104,15 +104,15 @@ def sq_dimension(n_bits: int, k_pat: int) -> int:
     not more (derived here): k-juntas lie in the span of these parities, and the Gram matrix G of d
     functions with correlations at most 1/d has rank >= (tr G)^2 / tr G^2 >= d^2 / (d + (d-1)/d) > d - 1.
     """
-    return sum(comb(n_bits, size) for size in range(k_pat + 1))
+    return sum(comb(n_bits, size) for size in range(k_window + 1))
 
 
-def junta_tables(n_bits: int, k_pat: int) -> Ints:
+def junta_tables(n_bits: int, k_window: int) -> Ints:
     """All k-juntas, a row each, as tables of -1, 1 over the 2^n inputs; C(n, k) 2^(2^k) rows."""
     inputs = np.arange(2**n_bits)
-    functions = 1 - 2 * ((np.arange(2**2**k_pat)[:, None] >> np.arange(2**k_pat)) & 1)
+    functions = 1 - 2 * ((np.arange(2**2**k_window)[:, None] >> np.arange(2**k_window)) & 1)
     rows = []
-    for members in subsets(n_bits, k_pat):
-        content = ((inputs[:, None] >> members) & 1) @ (1 << np.arange(k_pat))
+    for members in subsets(n_bits, k_window):
+        content = ((inputs[:, None] >> members) & 1) @ (1 << np.arange(k_window))
         rows.append(functions[:, content])
     return np.concatenate(rows)

@@ -2,7 +2,7 @@
 
 A word z of {-1,1}^k has the *code* sum_i 2^(k-i) [z_i = 1]: a binary number, -1 as 0, the first bit in
 front. The window j of an input x, x_j..x_{j+k-1}, then has the code (code of x >> (n - k + 1 - j)) mod 2^k,
-and whatever looks at windows works with tables of 2^k numbers. ``n_bits`` = n, ``k_pat`` = k, ``position``
+and whatever looks at windows works with tables of 2^k numbers. ``n_bits`` = n, ``k_window`` = k, ``position``
 = j*, counted from 1 as in the paper.
 
 There are n - k + 1 windows. The paper's sums end at n - k, which leaves out the last one: a pattern at
@@ -22,16 +22,16 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 
-def require_sizes(n_bits: int, k_pat: int) -> None:
+def require_sizes(n_bits: int, k_window: int) -> None:
     """Refuse sizes without a window: 1 <= k <= n is needed."""
-    if not 1 <= k_pat <= n_bits:
-        raise UserError(f"k = {k_pat}, n = {n_bits}: a pattern has 1 <= k <= n bits; give such k and n.")
+    if not 1 <= k_window <= n_bits:
+        raise UserError(f"k = {k_window}, n = {n_bits}: a pattern has 1 <= k <= n bits; give such k and n.")
 
 
-def window_count(n_bits: int, k_pat: int) -> int:
+def window_count(n_bits: int, k_window: int) -> int:
     """n - k + 1."""
-    require_sizes(n_bits, k_pat)
-    return n_bits - k_pat + 1
+    require_sizes(n_bits, k_window)
+    return n_bits - k_window + 1
 
 
 def cube(length: int) -> Floats:
@@ -39,19 +39,19 @@ def cube(length: int) -> Floats:
     return 2.0 * ((np.arange(2**length)[:, None] >> np.arange(length)[::-1]) & 1) - 1
 
 
-def window_codes(n_bits: int, k_pat: int) -> Ints:
+def window_codes(n_bits: int, k_window: int) -> Ints:
     """The code of every window of every input, shape (2^n, n - k + 1)."""
-    after = np.arange(window_count(n_bits, k_pat))[::-1]
-    return (np.arange(2**n_bits)[:, None] >> after) & (2**k_pat - 1)
+    after = np.arange(window_count(n_bits, k_window))[::-1]
+    return (np.arange(2**n_bits)[:, None] >> after) & (2**k_window - 1)
 
 
-def target(kind: str | Sequence[float], k_pat: int, seed: int = 0) -> Floats:
+def target(kind: str | Sequence[float], k_window: int, seed: int = 0) -> Floats:
     """g: {-1,1}^k -> {-1,1} as a table over codes.
 
     *parity* prod z_i; *and* 1 only at the word of ones; *majority* the sign of sum z_i, -1 at a tie;
     *dictator* z_1; *random* fair signs from ``seed``; or a table of 2^k signs of one's own.
     """
-    words = cube(k_pat)
+    words = cube(k_window)
     if kind == "parity":
         return words.prod(axis=1)
     if kind == "and":
@@ -61,25 +61,26 @@ def target(kind: str | Sequence[float], k_pat: int, seed: int = 0) -> Floats:
     if kind == "dictator":
         return words[:, 0].copy()
     if kind == "random":
-        return np.random.default_rng(seed).choice([1.0, -1.0], 2**k_pat)
+        return np.random.default_rng(seed).choice([1.0, -1.0], 2**k_window)
     if isinstance(kind, str):
         names = "parity, and, majority, dictator, random"
         raise UserError(f"Target {kind!r} is not one of {names}; name one of them or give a table.")
     table = np.array(kind, dtype=float)
-    if table.shape != (2**k_pat,) or not np.isin(table, (-1.0, 1.0)).all():
+    if table.shape != (2**k_window,) or not np.isin(table, (-1.0, 1.0)).all():
         raise UserError(
-            f"A target table of shape {table.shape} was given; it must have 2^k = {2**k_pat} entries -1 or 1."
+            f"A target table of shape {table.shape} was given; it must have 2^k = {2**k_window} entries, "
+            "each -1 or 1."
         )
     return table
 
 
 def labels(n_bits: int, table: Floats, position: int) -> Floats:
     """f(x) = g(x_{j*}, ..., x_{j*+k-1}) for all inputs, shape (2^n,); g = ``table``, j* = ``position``."""
-    k_pat = len(table).bit_length() - 1
-    windows = window_count(n_bits, k_pat)
+    k_window = len(table).bit_length() - 1
+    windows = window_count(n_bits, k_window)
     if not 1 <= position <= windows:
         raise UserError(f"j* = {position}: windows are numbered from 1 to n - k + 1 = {windows}.")
-    return table[window_codes(n_bits, k_pat)[:, position - 1]]
+    return table[window_codes(n_bits, k_window)[:, position - 1]]
 
 
 def distribution(law: str, n_bits: int) -> Floats:

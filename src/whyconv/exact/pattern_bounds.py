@@ -1,6 +1,6 @@
 """The bounds of Malach & Shalev-Shwartz, section 3, with every constant written out.
 
-Symbols everywhere: ``n_bits`` = n, ``k_pat`` = k, ``width`` = q filters, ``steps`` = T, ``step`` = eta,
+Symbols everywhere: ``n_bits`` = n, ``k_window`` = k, ``width`` = q filters, ``steps`` = T, ``step`` = eta,
 ``cap`` = c (|sigma| <= c, |sigma'| <= 1), ``delta`` = the probability of a bad start. log is natural.
 """
 
@@ -13,45 +13,45 @@ Reading = Literal["printed", "corrected"]
 Terms = tuple[float, float, float]
 
 
-def width_needed(k_pat: int, delta: float) -> int:
+def width_needed(k_window: int, delta: float) -> int:
     """The smallest q with q > 2^(k+3) log(2^k / delta), the condition of Theorem 4 and Lemma 6."""
-    return floor(2 ** (k_pat + 3) * log(2**k_pat / delta)) + 1
+    return floor(2 ** (k_window + 3) * log(2**k_window / delta)) + 1
 
 
-def union_failure(width: int, k_pat: int) -> float:
+def union_failure(width: int, k_window: int) -> float:
     """2^k P[Bin(q, 2^-k) < q 2^(-k-1)]: the exact union bound on "some |J_z| is below half its mean".
 
     The proof of Lemma 6 bounds each tail by Chernoff's e^(-q 2^-k / 8).
     """
     from scipy.stats import binom
 
-    few = -(-width // 2 ** (k_pat + 1)) - 1
-    return float(2**k_pat * binom.cdf(few, width, 0.5**k_pat))
+    few = -(-width // 2 ** (k_window + 1)) - 1
+    return float(2**k_window * binom.cdf(few, width, 0.5**k_window))
 
 
-def failure_by_counting(width: int, k_pat: int) -> float:
+def failure_by_counting(width: int, k_window: int) -> float:
     """P(some |J_z| < q 2^(-k-1)) itself, in integers: counts the words of length q over 2^k letters.
 
     Letter by letter, ways[s] = number of ways to fill s places of q with enough copies of each letter so
     far. Cost 2^k q^2 / 2 products of long integers.
     """
-    least = -(-width // 2 ** (k_pat + 1))
+    least = -(-width // 2 ** (k_window + 1))
     ways = [1] + [0] * width
-    for _ in range(2**k_pat):
+    for _ in range(2**k_window):
         ways = [
             sum(ways[total - copies] * comb(total, copies) for copies in range(least, total + 1))
             for total in range(width + 1)
         ]
-    words = 2 ** (k_pat * width)
+    words = 2 ** (k_window * width)
     return (words - ways[width]) / words
 
 
-def separator_bound(width: int, k_pat: int) -> float:
+def separator_bound(width: int, k_window: int) -> float:
     """2^(k+1) k / sqrt(q), Lemma 6's bound on |u*|; the exact range is [2^k k / sqrt(q), sqrt(2) times it].
 
     |u*|^2 = k^2 sum_z 1/|J_z|, least at equal counts; |J_z| >= q 2^(-k-1) at most doubles it.
     """
-    return 2 ** (k_pat + 1) * k_pat / sqrt(width)
+    return 2 ** (k_window + 1) * k_window / sqrt(width)
 
 
 def readout_bound(step: float, steps: int, width: int, cap: float) -> float:
@@ -59,28 +59,28 @@ def readout_bound(step: float, steps: int, width: int, cap: float) -> float:
     return cap * step * steps * sqrt(width)
 
 
-def drift_bound(step: float, steps: int, n_bits: int, k_pat: int, width: int, cap: float) -> float:
+def drift_bound(step: float, steps: int, n_bits: int, k_window: int, width: int, cap: float) -> float:
     """c eta^2 T^2 n sqrt(q k) >= |W^(T) - W^(0)|_F, Lemma 8."""
-    return cap * (step * steps) ** 2 * n_bits * sqrt(width * k_pat)
+    return cap * (step * steps) ** 2 * n_bits * sqrt(width * k_window)
 
 
-def sharp_drift_bound(step: float, steps: int, windows: int, k_pat: int, width: int, cap: float) -> float:
+def sharp_drift_bound(step: float, steps: int, windows: int, k_window: int, width: int, cap: float) -> float:
     """c eta^2 T (T-1)/2 * windows * sqrt(q k): Lemma 8 without slack in its proof.
 
     The t-th gradient is at most windows * |u^(t)| sqrt(k), and sum_{t<T} t = T (T-1)/2. ``windows`` is
     n - k + 1 for a CNN; each W^(j) of an LCN is pulled by its own window only, so 1.
     """
-    return cap * step**2 * steps * (steps - 1) / 2 * windows * sqrt(width * k_pat)
+    return cap * step**2 * steps * (steps - 1) / 2 * windows * sqrt(width * k_window)
 
 
 def loss_drift_bound(
-    step: float, steps: int, n_bits: int, k_pat: int, width: int, cap: float, norms: float
+    step: float, steps: int, n_bits: int, k_window: int, width: int, cap: float, norms: float
 ) -> float:
     """c eta^2 T^2 n k sqrt(q) sum_j |u*^(j)| >= |L(u*, W^(T)) - L(u*, W^(0))|, Lemma 9.
 
     ``norms`` = sum_j |u*^(j)|.
     """
-    return cap * (step * steps) ** 2 * n_bits * k_pat * sqrt(width) * norms
+    return cap * (step * steps) ** 2 * n_bits * k_window * sqrt(width) * norms
 
 
 def step_size(n_bits: int, width: int, steps: int, reading: Reading = "corrected") -> float:
@@ -93,43 +93,43 @@ def step_size(n_bits: int, width: int, steps: int, reading: Reading = "corrected
     return sqrt(n_bits / width) / steps
 
 
-def derived_terms(n_bits: int, k_pat: int, width: int, steps: int, step: float, cap: float = 1.0) -> Terms:
+def derived_terms(n_bits: int, k_window: int, width: int, steps: int, step: float, cap: float = 1.0) -> Terms:
     """The proof's last line before eta is chosen, for any eta = ``step``:
 
     2 c eta^2 T^2 n k^2 2^k,  2 (2^k k)^2 / (q eta T),  c^2 eta n q.
     """
     travel = step * steps
     return (
-        2 * cap * travel**2 * n_bits * k_pat**2 * 2**k_pat,
-        2 * (2**k_pat * k_pat) ** 2 / (width * travel),
+        2 * cap * travel**2 * n_bits * k_window**2 * 2**k_window,
+        2 * (2**k_window * k_window) ** 2 / (width * travel),
         cap**2 * step * n_bits * width,
     )
 
 
-def stated_terms(n_bits: int, k_pat: int, width: int, steps: int, cap: float = 1.0) -> Terms:
+def stated_terms(n_bits: int, k_window: int, width: int, steps: int, cap: float = 1.0) -> Terms:
     """Theorem 4's bound on the average loss, as printed:
 
     2 c n^2 k^2 2^k / q,  2 (2^k k)^2 / sqrt(q n),  c^2 n^1.5 sqrt(q) / T.
     """
     return (
-        2 * cap * n_bits**2 * k_pat**2 * 2**k_pat / width,
-        2 * (2**k_pat * k_pat) ** 2 / sqrt(width * n_bits),
+        2 * cap * n_bits**2 * k_window**2 * 2**k_window / width,
+        2 * (2**k_window * k_window) ** 2 / sqrt(width * n_bits),
         cap**2 * n_bits**1.5 * sqrt(width) / steps,
     )
 
 
-def local_terms(n_bits: int, k_pat: int, width: int, steps: int, cap: float = 1.0) -> Terms:
+def local_terms(n_bits: int, k_window: int, width: int, steps: int, cap: float = 1.0) -> Terms:
     """The same for a locally connected network (section 3.1), with a first term smaller by the factor n.
 
     W^(j) is pulled by u^(j) alone, so Lemma 8 and Lemma 9 hold for it without n: 2 c n k^2 2^k / q.
     """
-    first, second, third = stated_terms(n_bits, k_pat, width, steps, cap)
+    first, second, third = stated_terms(n_bits, k_window, width, steps, cap)
     return first / n_bits, second, third
 
 
-def better_travel(n_bits: int, k_pat: int, width: int, cap: float = 1.0) -> float:
+def better_travel(n_bits: int, k_window: int, width: int, cap: float = 1.0) -> float:
     """tau = eta T = (2^k / (2 c n q))^(1/3), which minimises the first two terms (T large enough).
 
     The bound then falls like q^(-2/3), where the paper's tau = sqrt(n/q) gives q^(-1/2).
     """
-    return (2**k_pat / (2 * cap * n_bits * width)) ** (1 / 3)
+    return (2**k_window / (2 * cap * n_bits * width)) ** (1 / 3)

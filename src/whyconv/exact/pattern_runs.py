@@ -28,7 +28,7 @@ class Batch:
     """
 
     n_bits: int
-    k_pat: int
+    k_window: int
     labels: Floats
     weights: Floats
     counts: Ints
@@ -52,7 +52,7 @@ class Batch:
 
 def batch(
     n_bits: int,
-    k_pat: int,
+    k_window: int,
     width: int,
     kinds: tuple[str, ...],
     positions: tuple[int, ...],
@@ -62,16 +62,16 @@ def batch(
     seed: int = 0,
 ) -> Batch:
     """Every target at every position under every distribution, each with filters of its own draw."""
-    windows = k_patterns.window_count(n_bits, k_pat)
+    windows = k_patterns.window_count(n_bits, k_window)
     problems = [(kind, at, law) for kind in kinds for at in positions for law in laws]
     rng = np.random.default_rng(seed)
-    counts = window_descent.draw_counts(rng, width, k_pat, len(problems), 1 if shared else windows)
-    tables = [k_patterns.target(kind, k_pat, seed) for kind, _, _ in problems]
+    counts = window_descent.draw_counts(rng, width, k_window, len(problems), 1 if shared else windows)
+    tables = [k_patterns.target(kind, k_window, seed) for kind, _, _ in problems]
     places = [at for _, at, _ in problems]
     each = list(zip(counts, tables, places, strict=True))
     return Batch(
         n_bits,
-        k_pat,
+        k_window,
         np.stack([k_patterns.labels(n_bits, table, at) for _, table, at in each]),
         np.stack([k_patterns.distribution(law, n_bits) for _, _, law in problems]),
         counts,

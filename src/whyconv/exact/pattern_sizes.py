@@ -27,7 +27,7 @@ class Sizes:
     terms: Terms
 
 
-def sizes(n_bits: int, k_pat: int, eps: float, delta: float, cap: float = 1.0) -> Sizes:
+def sizes(n_bits: int, k_window: int, eps: float, delta: float, cap: float = 1.0) -> Sizes:
     """Sufficient q, T, eta, m, so that with probability 1 - delta some iterate errs on at most eps.
 
     q: the first two terms together at most eps/4, and q > 2^(k+3) log(2^(k+1) / delta). T: the third term at
@@ -35,24 +35,24 @@ def sizes(n_bits: int, k_pat: int, eps: float, delta: float, cap: float = 1.0) -
     (:func:`samples_needed`) keeps its error within eps/2 of that. Equal halves make T nearly least, as T
     grows like 1 / (second term * third term).
     """
-    require_sizes(n_bits, k_pat)
-    _require_rates(eps, delta, cap, k_pat)
+    require_sizes(n_bits, k_window)
+    _require_rates(eps, delta, cap, k_window)
     try:
-        first, second, _ = stated_terms(n_bits, k_pat, 1, 1, cap)
+        first, second, _ = stated_terms(n_bits, k_window, 1, 1, cap)
         root = (second + sqrt(second**2 + eps * first)) / (eps / 2)
-        width = max(ceil(root**2), width_needed(k_pat, delta / 2))
-        steps = ceil(stated_terms(n_bits, k_pat, width, 1, cap)[2] / (eps / 4))
-        samples = samples_needed(n_bits, k_pat, width, eps / 2, delta / 2)
+        width = max(ceil(root**2), width_needed(k_window, delta / 2))
+        steps = ceil(stated_terms(n_bits, k_window, width, 1, cap)[2] / (eps / 4))
+        samples = samples_needed(n_bits, k_window, width, eps / 2, delta / 2)
     except OverflowError:
         raise UserError(
-            f"n = {n_bits}, k = {k_pat}, eps = {eps} ask for numbers above 1e308; "
+            f"n = {n_bits}, k = {k_window}, eps = {eps} ask for numbers above 1e308; "
             "take a smaller k or a larger eps."
         ) from None
-    terms = stated_terms(n_bits, k_pat, width, steps, cap)
+    terms = stated_terms(n_bits, k_window, width, steps, cap)
     return Sizes(width, steps, step_size(n_bits, width, steps), samples, terms)
 
 
-def log_growth(samples: float, n_bits: int, k_pat: int, width: int) -> float:
+def log_growth(samples: float, n_bits: int, k_window: int, width: int) -> float:
     """log of a bound on the number of ways trained networks can label ``samples`` inputs.
 
     First layer: 2 q m (n-k+1) kinks, linear in the q k filter weights; within one region of these the output
@@ -63,13 +63,13 @@ def log_growth(samples: float, n_bits: int, k_pat: int, width: int) -> float:
 
     Written for the clipped ReLU (two kinks); it replaces the O(P log P) that the paper cites for ReLU.
     """
-    windows = window_count(n_bits, k_pat)
-    parameters = width * (k_pat + windows)
-    first = width * k_pat * (1 + log(4 * samples) + log(windows / k_pat))
+    windows = window_count(n_bits, k_window)
+    parameters = width * (k_window + windows)
+    first = width * k_window * (1 + log(4 * samples) + log(windows / k_window))
     return 2 * log(2) + first + parameters * (1 + log(4 * samples / parameters))
 
 
-def samples_needed(n_bits: int, k_pat: int, width: int, gap: float, delta: float) -> int:
+def samples_needed(n_bits: int, k_window: int, width: int, gap: float, delta: float) -> int:
     """A sufficient m: 4 Pi(2m) exp(-gap^2 m / 8) <= delta, Pi as in :func:`log_growth`.
 
     With probability 1 - ``delta``, error and training error of every network then differ by at most ``gap``
@@ -78,9 +78,9 @@ def samples_needed(n_bits: int, k_pat: int, width: int, gap: float, delta: float
     """
 
     def enough(samples: float) -> bool:
-        return log(4) + log_growth(2 * samples, n_bits, k_pat, width) - gap**2 * samples / 8 <= log(delta)
+        return log(4) + log_growth(2 * samples, n_bits, k_window, width) - gap**2 * samples / 8 <= log(delta)
 
-    low = high = float(width * (k_pat + window_count(n_bits, k_pat)))
+    low = high = float(width * (k_window + window_count(n_bits, k_window)))
     while not enough(high):
         low, high = high, 2 * high
         if not isfinite(high):
@@ -100,18 +100,18 @@ def corollary_sizes(n_bits: int, eps: float, *, printed: bool) -> tuple[float, f
     return (base * bits**2, base * bits) if printed else (base * bits**4, base * bits**2)
 
 
-def corollary_samples(n_bits: int, k_pat: int, width: int, eps: float, delta: float) -> float:
+def corollary_samples(n_bits: int, k_window: int, width: int, eps: float, delta: float) -> float:
     """m of Corollary 5 with the hidden constant 1: eps^-2 n k q log(n k q / delta)."""
-    weights = n_bits * k_pat * width
+    weights = n_bits * k_window * width
     return weights * log(weights / delta) / eps**2
 
 
-def _require_rates(eps: float, delta: float, cap: float, k_pat: int) -> None:
+def _require_rates(eps: float, delta: float, cap: float, k_window: int) -> None:
     if not 0 < eps <= 1:
         raise UserError(f"eps = {eps}: the accuracy lies between 0 and 1; give, say, 0.1.")
     if not 0 < delta < 1:
         raise UserError(f"delta = {delta}: a probability of failure lies between 0 and 1; give, say, 0.1.")
-    if not (isfinite(cap) and cap >= 1 / k_pat):
+    if not (isfinite(cap) and cap >= 1 / k_window):
         raise UserError(
-            f"c = {cap}: Lemma 6 needs an activation that reaches 1/k; give c of at least {1 / k_pat:g}."
+            f"c = {cap}: Lemma 6 needs an activation that reaches 1/k; give c of at least {1 / k_window:g}."
         )

@@ -35,8 +35,8 @@ class PlainNetwork:
 
     def inner(self, bits: Floats, window: int) -> Floats:
         """W^(j) x_{j..j+k-1} + b + shift, what the ramp is applied to; shape (q,)."""
-        k_pat = self.filters.shape[2]
-        return self.filters[self.bank(window)] @ bits[window : window + k_pat] + self.bias + self.shift
+        k_window = self.filters.shape[2]
+        return self.filters[self.bank(window)] @ bits[window : window + k_window] + self.bias + self.shift
 
     def value(self, bits: Floats, readout: Floats | None = None) -> float:
         """h(x) for x = ``bits``, with another readout if given."""
@@ -50,7 +50,7 @@ class PlainNetwork:
     def gradient(self, examples: list[tuple[Floats, float, float]]) -> tuple[Floats, Floats]:
         """dL/du and dL/dW; the hinge's subgradient at margin 1 and sigma' at both kinks are 0."""
         by_readout, by_filter = np.zeros_like(self.readout), np.zeros_like(self.filters)
-        k_pat = self.filters.shape[2]
+        k_window = self.filters.shape[2]
         for x, y, p in examples:
             if 1 - y * self.value(x) <= 0:
                 continue
@@ -58,7 +58,7 @@ class PlainNetwork:
                 z = self.inner(x, j)
                 rising = u * ((z > 0) & (z < self.cap))
                 by_readout[j] -= p * y * np.clip(z, 0, self.cap)
-                by_filter[self.bank(j)] -= p * y * np.outer(rising, x[j : j + k_pat])
+                by_filter[self.bank(j)] -= p * y * np.outer(rising, x[j : j + k_window])
         return by_readout, by_filter
 
 

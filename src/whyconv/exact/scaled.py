@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from math import floor, log
 from typing import Any
@@ -13,18 +13,28 @@ from numpy.typing import NDArray
 Floats = NDArray[np.float64]
 
 
+@dataclass(frozen=True)
+class Choice:
+    """An engine's name, and why it is the one."""
+
+    engine: str
+    reason: str
+
+
 @dataclass(frozen=True, eq=False)
 class Scaled:
     """value = ``mantissa`` * exp(``log_scale``), a number or an array of numbers.
 
     ``error`` estimates the rounding error of the mantissa, in the mantissa's units (0: correctly rounded),
     so a value that has cancelled says so. Coefficients of Theorem 12 reach 1e-45 and their squares 1e-90;
-    nothing here leaves the range of a double before ``value`` asks for one.
+    nothing here leaves the range of a double before ``value`` asks for one. ``choice`` is the engine that
+    computed it; entries and sizes keep it, sums, products and roots do not.
     """
 
     mantissa: float | Floats
     log_scale: float | Floats = 0.0
     error: float | Floats = 0.0
+    choice: Choice | None = field(default=None, kw_only=True)
 
     @classmethod
     def of_fractions(cls, exact: list[Fraction]) -> Scaled:
@@ -56,10 +66,10 @@ class Scaled:
 
     def __getitem__(self, which: int | slice | NDArray[np.int64] | NDArray[np.bool_]) -> Scaled:
         parts = np.broadcast_arrays(self.mantissa, self.log_scale, self.error)
-        return Scaled(*(_plain(part[which]) for part in parts))
+        return Scaled(*(_plain(part[which]) for part in parts), choice=self.choice)
 
     def __abs__(self) -> Scaled:
-        return Scaled(_plain(np.abs(self.mantissa)), self.log_scale, self.error)
+        return Scaled(_plain(np.abs(self.mantissa)), self.log_scale, self.error, choice=self.choice)
 
     def __mul__(self, factor: float | Floats) -> Scaled:
         return Scaled(self.mantissa * factor, self.log_scale, self.error * np.abs(factor))
@@ -72,8 +82,8 @@ class Scaled:
     def __add__(self, other: Scaled | float) -> Scaled:
         """Sum of two numbers."""
         other = other if isinstance(other, Scaled) else Scaled(float(other))
-        pair = [np.array([getattr(each, name) for each in (self, other)]) for name in self.__match_args__]
-        return Scaled(*pair).sum()
+        pair = ([each.mantissa, each.log_scale, each.error] for each in (self, other))
+        return Scaled(*np.array(list(pair), dtype=float).T).sum()
 
     def __sub__(self, other: Scaled | float) -> Scaled:
         return self + other * -1.0

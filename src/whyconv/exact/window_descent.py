@@ -77,9 +77,9 @@ class Path:
         return len(self.loss) - 1
 
 
-def draw_counts(rng: np.random.Generator, width: int, k_pat: int, runs: int = 1, banks: int = 1) -> Ints:
+def draw_counts(rng: np.random.Generator, width: int, k_window: int, runs: int = 1, banks: int = 1) -> Ints:
     """|J_z| for W ~ {-1/k, 1/k}^{q x k}, q = ``width``: multinomial, equal chances; (runs, banks, 2^k)."""
-    types = 2**k_pat
+    types = 2**k_window
     return rng.multinomial(width, np.full(types, 1 / types), (runs, banks))
 
 
@@ -90,10 +90,10 @@ def separator(counts: Ints, table: Floats, position: int, windows: int) -> Float
     copy get 0: nothing carries their value.
     """
     runs, banks, types = counts.shape
-    k_pat = types.bit_length() - 1
+    k_window = types.bit_length() - 1
     readout = np.zeros((runs, windows, types))
     mine = counts[:, position - 1 if banks > 1 else 0]
-    readout[:, position - 1] = np.where(mine > 0, k_pat * table / np.maximum(mine, 1), 0.0)
+    readout[:, position - 1] = np.where(mine > 0, k_window * table / np.maximum(mine, 1), 0.0)
     return readout.reshape(runs, banks, -1, types)
 
 
@@ -124,52 +124,85 @@ def descend(
     """
     sigma = activation or Ramp()
     runs, banks, types = counts.shape
-    n_bits, k_pat = labels.shape[1].bit_length() - 1, types.bit_length() - 1
-    codes = window_codes(n_bits, k_pat)[:, :windows]
+    n_bits, k_window = labels.shape[1].bit_length() - 1, types.bit_length() - 1
+    codes = window_codes(n_bits, k_window)[:, :windows]
     grouped = (runs, banks, codes.shape[1] // banks, types)
-    words = cube(k_pat)
+    words = cube(k_window)
     seen = (codes.T[:, None] == np.arange(types)[:, None]).reshape(-1, labels.shape[1]).astype(float)
     seen_by_input = np.ascontiguousarray(seen.T)
     copies = counts[:, :, None].astype(float)
-    copies_by_type = counts[..., None].astype(float)
-    offset = 1 / k_pat - 1 if bias is None else bias
-    first = np.broadcast_to(words / k_pat, (runs, banks, types, k_pat))
-    filters, readout = first.copy(), np.full(grouped, start)
+    offset = 1 / k_window - 1 if bias is None else bias
+    filters = np.broadcast_to(words / k_window, (runs, banks, types, k_window)).copy()
+    readout = np.full(grouped, start)
     pulls = -labels * weights
     if probes is None:
         probes = np.zeros((runs, 0, *grouped[1:]))
-    weighted_probes = probes * copies[:, None]
-
-    loss, error = np.empty((steps + 1, runs)), np.empty((steps + 1, runs))
-    norms, drift = np.empty((steps + 1, *grouped[:3])), np.empty((steps + 1, runs, banks))
-    gradients, probe_loss = np.empty((steps, runs)), np.empty((steps + 1, runs, probes.shape[1]))
-    last = steps
-    for t in range(steps + 1):
+    record = _Record(labels, weights, counts, seen, filters, probes, steps)
+    t = 0
+    while True:
         inner = filters @ words.T + offset
         active, slopes = sigma(inner), sigma.slope(inner)
         margins = labels * (((copies * readout) @ active).reshape(runs, -1) @ seen)
-        loss[t] = (weights * np.maximum(1 - margins, 0.0)).sum(axis=1)
-        error[t] = (weights * (margins <= 0)).sum(axis=1)
-        norms[t] = np.sqrt((copies * readout**2).sum(axis=3))
-        drift[t] = np.sqrt((copies_by_type * (filters - first) ** 2).sum(axis=(2, 3)))
-        if probes.shape[1]:
-            tables = (weighted_probes @ active[:, None]).reshape(runs, probes.shape[1], -1)
-            missing = np.maximum(1 - labels[:, None] * (tables @ seen), 0.0)
-            probe_loss[t] = (weights[:, None] * missing).sum(axis=2)
-        if t == steps or (stop_at is not None and loss[t].max() <= stop_at):
-            last = t
-            break
+        record.state(t, readout, filters, active, margins)
+        if t == steps or (stop_at is not None and record.loss[t].max() <= stop_at):
+            return record.path(t, readout, filters)
         pull = (np.where(margins < 1, pulls, 0.0) @ seen_by_input).reshape(grouped)
         by_readout = pull @ active.swapaxes(2, 3)
         by_filter = ((readout.swapaxes(2, 3) @ pull) * slopes) @ words
-        gradients[t] = np.sqrt((copies * by_readout**2).sum(axis=(1, 2, 3)))
+        record.gradient(t, by_readout)
         readout = readout - step * by_readout
         filters = filters - step * by_filter
-    kept = slice(last + 1)
-    norms = norms[kept].reshape(last + 1, runs, -1)
-    return Path(
-        loss[kept], error[kept], norms, drift[kept], gradients[:last], probe_loss[kept], readout, filters
-    )
+        t += 1
+
+
+class _Record:
+    """The arrays of a :class:`Path`, filled as a descent goes; it changes nothing of the descent.
+
+    ``labels``, ``weights``, ``counts``, ``probes`` as in :func:`descend`; ``seen`` = [window value is v],
+    (windows * values, inputs); ``first`` = W^(0).
+    """
+
+    def __init__(
+        self,
+        labels: Floats,
+        weights: Floats,
+        counts: Ints,
+        seen: Floats,
+        first: Floats,
+        probes: Floats,
+        steps: int,
+    ) -> None:
+        runs, probed, banks, windows, _ = probes.shape
+        self._labels, self._weights, self._seen, self._first = labels, weights, seen, first
+        self._copies, self._copies_by_type = counts[:, :, None].astype(float), counts[..., None].astype(float)
+        self._probes = probes * self._copies[:, None]
+        marks = (steps + 1, runs)
+        self.loss, self.error = np.empty(marks), np.empty(marks)
+        self.norms, self.drift = np.empty((*marks, banks, windows)), np.empty((*marks, banks))
+        self.gradients, self.probe_loss = np.empty((steps, runs)), np.empty((*marks, probed))
+
+    def state(self, t: int, readout: Floats, filters: Floats, active: Floats, margins: Floats) -> None:
+        """What is known of the parameters after t steps; ``active`` (runs, banks, types, values)."""
+        self.loss[t] = (self._weights * np.maximum(1 - margins, 0.0)).sum(axis=1)
+        self.error[t] = (self._weights * (margins <= 0)).sum(axis=1)
+        self.norms[t] = np.sqrt((self._copies * readout**2).sum(axis=3))
+        self.drift[t] = np.sqrt((self._copies_by_type * (filters - self._first) ** 2).sum(axis=(2, 3)))
+        if self._probes.size:
+            tables = (self._probes @ active[:, None]).reshape(*self._probes.shape[:2], -1)
+            missing = np.maximum(1 - self._labels[:, None] * (tables @ self._seen), 0.0)
+            self.probe_loss[t] = (self._weights[:, None] * missing).sum(axis=2)
+
+    def gradient(self, t: int, by_readout: Floats) -> None:
+        """|dL/du| of the step that follows t, over all copies."""
+        self.gradients[t] = np.sqrt((self._copies * by_readout**2).sum(axis=(1, 2, 3)))
+
+    def path(self, last: int, readout: Floats, filters: Floats) -> Path:
+        """Cut after ``last`` steps."""
+        loss, error, norms, drift, probe_loss = (
+            each[: last + 1] for each in (self.loss, self.error, self.norms, self.drift, self.probe_loss)
+        )
+        norms = norms.reshape(*loss.shape, -1)
+        return Path(loss, error, norms, drift, self.gradients[:last], probe_loss, readout, filters)
 
 
 def outputs(readout: Floats, filters: Floats, counts: Ints, n_bits: int, sigma: Ramp | None = None) -> Floats:
@@ -177,12 +210,12 @@ def outputs(readout: Floats, filters: Floats, counts: Ints, n_bits: int, sigma: 
 
     Window by window from the definition, so that a network trained on a sample can be judged on all inputs.
     """
-    runs, banks, _, k_pat = filters.shape
+    runs, banks, _, k_window = filters.shape
     ramp, inputs = sigma or Ramp(), cube(n_bits)
     by_window = readout.reshape(runs, -1, readout.shape[-1])
     values = np.zeros((runs, len(inputs)))
     for j in range(by_window.shape[1]):
         bank = j if banks > 1 else 0
-        answers = ramp(filters[:, bank] @ inputs[:, j : j + k_pat].T + 1 / k_pat - 1)
+        answers = ramp(filters[:, bank] @ inputs[:, j : j + k_window].T + 1 / k_window - 1)
         values += np.einsum("rz,rz,rzx->rx", counts[:, bank], by_window[:, j], answers)
     return values

@@ -18,23 +18,23 @@ Ints = NDArray[np.int64]
 Activation = Callable[[Floats], Floats]
 
 
-def worst_error_over_targets(k_pat: int, activation: Activation, bias: float) -> float:
+def worst_error_over_targets(k_window: int, activation: Activation, bias: float) -> float:
     """max over all g and windows z' of |h_{u*}(z') - g(z')|, u*_i = k g(z) / |J_z| for i in J_z.
 
     h(z') = sum_z g(z) k sigma(<z, z'>/k + b) is linear in g, so the worst of the 2^(2^k) targets has the
     error max_z' sum_z |k sigma(<z, z'>/k + b) - [z = z']|. Cost 4^k.
     """
-    words = cube(k_pat)
-    answers = k_pat * activation(words @ words.T / k_pat + bias)
-    return float(np.abs(answers - np.eye(2**k_pat)).sum(axis=0).max())
+    words = cube(k_window)
+    answers = k_window * activation(words @ words.T / k_window + bias)
+    return float(np.abs(answers - np.eye(2**k_window)).sum(axis=0).max())
 
 
-def separator_norm(counts: Ints, k_pat: int) -> float:
+def separator_norm(counts: Ints, k_window: int) -> float:
     """|u*| = k sqrt(sum_z 1/|J_z|), exactly, for ``counts`` = |J_z| > 0.
 
     Also the least norm of any exact readout at one window, since types answer to disjoint windows.
     """
-    return float(k_pat * np.sqrt((1 / counts).sum()))
+    return float(k_window * np.sqrt((1 / counts).sum()))
 
 
 def features(filters: Floats, inputs: Floats, windows: range, activation: Activation, bias: float) -> Floats:
@@ -42,8 +42,8 @@ def features(filters: Floats, inputs: Floats, windows: range, activation: Activa
 
     From Definition 1 as it stands; ``filters`` = W, shape (q, k).
     """
-    k_pat = filters.shape[1]
-    return np.hstack([activation(inputs[:, j : j + k_pat] @ filters.T + bias) for j in windows])
+    k_window = filters.shape[1]
+    return np.hstack([activation(inputs[:, j : j + k_window] @ filters.T + bias) for j in windows])
 
 
 def least_norm_readouts(table: Floats, values: Floats) -> tuple[Floats, float]:

@@ -29,7 +29,7 @@ class Walks:
     """
 
     n_bits: int
-    k_pat: int
+    k_window: int
     width: int
     step: float
     activation: Ramp
@@ -65,7 +65,7 @@ def walk(
     law: str = "uniform",
     *,
     n_bits: int = 4,
-    k_pat: int = 2,
+    k_window: int = 2,
     width: int = 40,
     steps: int = 50,
     reach: float = 5.0,
@@ -77,15 +77,18 @@ def walk(
 ) -> Walks:
     """Both descents on one k-pattern problem; eta T = ``reach``; an LCN if not ``shared``.
 
+    Labels, distribution and u* are computed once and handed to both (u* copy by copy to the plain network);
+    forward pass, gradients, steps and norms are not shared. So ``gap`` certifies the descent at this q, and
+    says nothing of how the problem was set.
     ``activation``, ``start``, ``windows`` as in :func:`whyconv.exact.window_descent.descend`. Cost about
     2 ms a step at n = 4.
     """
     sigma, rng = activation or Ramp(), np.random.default_rng(seed)
-    seen = windows or k_patterns.window_count(n_bits, k_pat)
+    seen = windows or k_patterns.window_count(n_bits, k_window)
     banks, step = 1 if shared else seen, reach / steps
-    kinds = rng.integers(2**k_pat, size=(banks, width))
-    counts = np.stack([np.bincount(row, minlength=2**k_pat) for row in kinds])
-    table = k_patterns.target(kind, k_pat, seed)
+    kinds = rng.integers(2**k_window, size=(banks, width))
+    counts = np.stack([np.bincount(row, minlength=2**k_window) for row in kinds])
+    table = k_patterns.target(kind, k_window, seed)
     labels = k_patterns.labels(n_bits, table, position)
     weights = k_patterns.distribution(law, n_bits)
     probe = window_descent.separator(counts[None], table, min(position, seen), seen)
@@ -100,13 +103,13 @@ def walk(
         probes=np.stack([probe, -probe], axis=1),
         windows=windows,
     )
-    words = k_patterns.cube(k_pat)
+    words = k_patterns.cube(k_window)
     network = PlainNetwork(
-        words[kinds] / k_pat, np.full((seen, width), start), 1 / k_pat - 1, sigma.cap, sigma.shift
+        words[kinds] / k_window, np.full((seen, width), start), 1 / k_window - 1, sigma.cap, sigma.shift
     )
     star = np.array([probe[0].reshape(seen, -1)[j, kinds[network.bank(j)]] for j in range(seen)])
     inputs = k_patterns.cube(n_bits)
     examples = [(x, float(y), float(p)) for x, y, p in zip(inputs, labels, weights, strict=True) if p]
     plain = plain_windows.descend(network, examples, step, steps, (star, -star))
     norm = float(np.linalg.norm(star))
-    return Walks(n_bits, k_pat, width, step, sigma, counts, path, plain, network, kinds, norm)
+    return Walks(n_bits, k_window, width, step, sigma, counts, path, plain, network, kinds, norm)

@@ -28,8 +28,8 @@ def parity(bits: NDArray) -> NDArray:
 
 
 def majority(bits: NDArray) -> NDArray:
-    """The sign of the sum, ties to +1."""
-    return 1 - 2 * (bits.sum(axis=1) < 0)
+    """The sign of the sum, -1 at a tie, as in :func:`whyconv.exact.k_patterns.target`."""
+    return 1 - 2 * (bits.sum(axis=1) <= 0)
 
 
 def by_backpropagation(target: Target, subset: Ints, windows: Ints, n_bits: int) -> Floats:

@@ -82,6 +82,10 @@ class Learner(Piece):
             return f"the learner {self.name} trains a network, and none was given"
         return ""
 
+    def trained(self, m: int) -> int:
+        """How many of m examples are trained on, the first ones; the others are held out."""
+        return m
+
     def form(self, network: Network | None, task: Task, m: int) -> Network | None:
         """The network as it is trained on m examples of the task: itself, or an equal, faster form."""
         del task, m

@@ -70,7 +70,8 @@ class Gradient(Learner, name="gradient"):
 
     *Steps to a target.* With ``target_error`` the last ``held_out`` examples of the sample are not trained
     on; training stops after the first epoch whose error on them is at most the target. A run that ends
-    otherwise (``stopped`` = cap, or diverged) has not reached it: an answer, not a failure.
+    otherwise has not reached it, and ``stopped`` tells why: *loss* (it fits its sample and does not
+    generalise), *cap* (the epochs are spent) or *diverged*. An answer, not a failure.
 
     Networks with an equal, faster form (tables, multiplicities) are trained in that form.
     """
@@ -124,11 +125,15 @@ class Gradient(Learner, name="gradient"):
             )
         return super().refusal(network, m)
 
+    def trained(self, m: int) -> int:
+        """All but those held out."""
+        return m - self.held_out
+
     def form(self, network: Network | None, task: Task, m: int) -> Network | None:
         """The equal form that is fastest for these inputs, this many rows a step and this optimiser."""
         if network is None:
             return None
-        rows = min(self.batch or m, m - self.held_out)
+        rows = min(self.batch or m, self.trained(m))
         setting = Setting(task.signs, rows, self.optimiser in ELEMENTWISE)
         return network.faster(task.shape, setting)
 
@@ -155,7 +160,7 @@ class Gradient(Learner, name="gradient"):
         """About a second of epochs: ``pace`` follows the clock, and does not touch the numbers."""
         assert job.network is not None
         program = programs(job.network, self.compiled())
-        trained = job.m - self.held_out
+        trained = self.trained(job.m)
         data = Data(program.prepare(job.sample.x), job.sample.y, jnp.zeros((), int), jnp.asarray(trained))
         begin = time.monotonic()
         until = jnp.minimum(state.epoch + state.pace, self.epochs)
@@ -173,7 +178,7 @@ class Gradient(Learner, name="gradient"):
         """The trained network as a predictor."""
         assert job.network is not None
         score = programs(job.network, self.compiled()).score
-        trained, epochs = job.m - self.held_out, int(state.epoch)
+        trained, epochs = self.trained(job.m), int(state.epoch)
         size = min(self.batch or trained, trained)
         facts: dict[str, float | int | str | bool] = {
             "steps": epochs * -(-trained // size),
@@ -199,10 +204,10 @@ class Gradient(Learner, name="gradient"):
 
     def _stopped(self, state: Running) -> str:
         """Why training ended: error, loss, diverged or cap."""
-        if self.target_error is not None and float(state.error) <= self.target_error:
-            return "error"
         if not math.isfinite(float(state.loss)):
             return "diverged"
+        if self.target_error is not None and float(state.error) <= self.target_error:
+            return "error"
         return "loss" if float(state.loss) <= self.tolerance else "cap"
 
     def cost(self, network: Network | None, shape: tuple[int, ...], m: int) -> Cost:

@@ -11,7 +11,7 @@ from pydantic import Field
 from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Cost, Fit, Job, Learner
 from whyconv.networks import Network, Setting
-from whyconv.networks.window import Windowed
+from whyconv.networks.window import CNN
 from whyconv.spec import once
 from whyconv.tasks import Task
 
@@ -62,7 +62,7 @@ class OrderSearch(Learner, name="order-search"):
 
     def refusal(self, network: Network | None, m: int) -> str:
         """Only networks over windows care for the order, and some examples must be left to train on."""
-        if not isinstance(network, Windowed):
+        if not isinstance(network, CNN):
             return "the learner order-search trains networks over windows: cnn, lcn, partly-shared"
         if m <= self.held_out:
             return (
@@ -70,12 +70,16 @@ class OrderSearch(Learner, name="order-search"):
             )
         return ""
 
+    def trained(self, m: int) -> int:
+        """All but those held out."""
+        return m - self.held_out
+
     def form(self, network: Network | None, task: Task, m: int) -> Network | None:
         """Tables, which read signs only."""
         assert network is not None
         if not task.signs:
             return network
-        return network.faster(task.shape, Setting(True, m - self.held_out, True))
+        return network.faster(task.shape, Setting(True, self.trained(m), True))
 
     def compiled(self) -> OrderSearch:
         """The number of evaluations is an argument."""
@@ -99,7 +103,7 @@ class OrderSearch(Learner, name="order-search"):
         return state._replace(pace=jnp.asarray(pace, state.pace.dtype))
 
     def _data(self, job: Job) -> tuple[jax.Array, jax.Array, jax.Array]:
-        return job.sample.x, job.sample.y, jnp.asarray(job.m - self.held_out)
+        return job.sample.x, job.sample.y, jnp.asarray(self.trained(job.m))
 
     def progress(self, state: Searching) -> float:
         """Evaluations done over evaluations allowed; 1 once the target is met."""
@@ -111,7 +115,7 @@ class OrderSearch(Learner, name="order-search"):
         program = programs(job.network, self.compiled())
         trained = program.train(program.begin(job.init, job.shape), *self._data(job), state.found)
         met = float(state.error) <= self.target_error
-        count, rows = int(state.evaluated), job.m - self.held_out
+        count, rows = int(state.evaluated), self.trained(job.m)
         facts: dict[str, float | int | str | bool] = {
             "evaluations": count,
             "stopped": "error" if met else "cap",
@@ -123,7 +127,7 @@ class OrderSearch(Learner, name="order-search"):
         return Fit(lambda x: np.asarray(score(trained, x, state.found)), facts, {}, trained)
 
     def cost(self, network: Network | None, shape: tuple[int, ...], m: int) -> Cost:
-        """Three forward passes a step, for half of the evaluations and for all of them."""
+        """Three forward passes a step, for an eighth of the evaluations (the cap is generous) and for all."""
         assert network is not None
         longest = 3.0 * network.step_flops(shape, max(m, 1024)) * self.steps * self.evaluations
         return Cost(longest / 8, longest, 4.0 * (4 * max(m, 1024) * shape[0] + 8 * network.stored(shape)))

@@ -72,7 +72,7 @@ class Tables(Network):
             "w": jnp.broadcast_to(all_windows(k).T / k, (groups, k, 2**k)).astype(float),
             "b": jnp.full((groups, 2**k), 1 / k - 1),
             "u": jnp.zeros((self.network.windows(shape), 2**k), float),
-            "counts": self.network.counts(key, groups, k).astype(float),
+            "counts": self.network.counts(jax.random.split(key, 3)[0], groups, k).astype(float),
         }
 
     def prepare(self, x: jax.Array) -> jax.Array:
@@ -90,13 +90,14 @@ class Tables(Network):
         w, b, u = params["w"], params["b"], params["u"]
         values = all_windows(w.shape[1]).astype(w.dtype)
         table = self.network.sigma(jnp.einsum("zk,gkq->gzq", values, w) + b[:, None])
-        group = self.network.group_of(len(u))
+        windows, size = len(u), self.network.group_size(len(u))
+        missing = len(w) * size - windows
+        grouped = jnp.pad(u, ((0, missing), (0, 0))).reshape(len(w), size, -1)
         if self.counted:
-            counts = params["counts"][group]
-            return _read_counted()(u, table[group] if len(w) > 1 else table, counts).reshape(-1)
-        if len(w) == 1:
-            return (u @ table[0].T).reshape(-1)
-        return jnp.einsum("jq,jzq->jz", u, table[group]).reshape(-1)
+            read = _read_counted()(grouped, table, params["counts"])
+        else:
+            read = jnp.einsum("gjq,gzq->gjz", grouped, table)
+        return read.reshape(len(w) * size, -1)[:windows].reshape(-1)
 
     def apply(self, params: jax.Array, x: jax.Array) -> jax.Array:
         """The scores of prepared inputs, from the table of :meth:`derive`."""
@@ -125,27 +126,22 @@ class Tables(Network):
 
 @cache
 def _read_counted() -> Callable[[jax.Array, jax.Array, jax.Array], jax.Array]:
-    """P[j, z] = sum_s counts[j, s] u[j, s] table[j, z, s], whose gradients are those of one copy.
+    """P[g, j, z] = sum_s counts[g, s] u[g, j, s] table[g, z, s], whose gradients are those of one copy.
 
-    Forward as if type s stood counts[j, s] times; backward without the counts: du[j, s] = sum_z
-    G[j, z] table[j, z, s], and each copy's share of d table. ``table`` may have one row for all j.
+    Window j of group g; type s. Forward as if type s stood counts[g, s] times; backward without the
+    counts: du[g, j, s] = sum_z G[g, j, z] table[g, z, s], and each copy's share of d table.
     """
 
     def forward(u: jax.Array, table: jax.Array, counts: jax.Array) -> jax.Array:
-        weighed = u * counts
-        if len(table) == 1:
-            return weighed @ table[0].T
-        return jnp.einsum("js,jzs->jz", weighed, table)
+        return jnp.einsum("gjs,gzs->gjz", u * counts[:, None], table)
 
     def keep(u: jax.Array, table: jax.Array, counts: jax.Array) -> tuple[jax.Array, tuple[jax.Array, ...]]:
         return forward(u, table, counts), (u, table, counts)
 
     def back(kept: tuple[jax.Array, ...], grad: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
         u, table, counts = kept
-        if len(table) == 1:
-            return grad @ table[0], (grad.T @ u)[None], jnp.zeros_like(counts)
-        du = jnp.einsum("jz,jzs->js", grad, table)
-        return du, jnp.einsum("jz,js->jzs", grad, u), jnp.zeros_like(counts)
+        by_table = jnp.einsum("gjz,gjs->gzs", grad, u)
+        return jnp.einsum("gjz,gzs->gjs", grad, table), by_table, jnp.zeros_like(counts)
 
     read = jax.custom_vjp(forward)
     read.defvjp(keep, back)

@@ -52,8 +52,8 @@ class Windowed(Network):
         """From the beginning of a window to that of the next."""
 
     @abstractmethod
-    def group_of(self, windows: int) -> np.ndarray:
-        """The group of every window, from 0."""
+    def group_size(self, windows: int) -> int:
+        """How many neighbouring windows share their filters; the last group may be smaller."""
 
     @property
     def fixed(self) -> tuple[str, ...]:
@@ -73,9 +73,14 @@ class Windowed(Network):
         (n,) = shape
         return (n - self.window(shape)) // self.step + 1
 
+    def group_of(self, windows: int) -> np.ndarray:
+        """The group of every window, from 0."""
+        return np.arange(windows) // self.group_size(windows)
+
     def groups(self, shape: Shape) -> int:
         """How many sets of filters there are."""
-        return int(self.group_of(self.windows(shape))[-1]) + 1
+        windows = self.windows(shape)
+        return -(-windows // self.group_size(windows))
 
     def places(self, shape: Shape) -> np.ndarray:
         """Which entries each window holds, (windows, k)."""
@@ -87,7 +92,7 @@ class Windowed(Network):
         first, middle, last = jax.random.split(key, 3)
         windows, groups, k, q = self.windows(shape), self.groups(shape), self.window(shape), self.filters
         if self.init_law == "theorem":
-            w, b = self._signs(key, groups, k) / k, jnp.full((groups, q), 1 / k - 1)
+            w, b = self._signs(first, groups, k) / k, jnp.full((groups, q), 1 / k - 1)
         elif self.init_law == "normal":
             w = jax.random.normal(first, (groups, k, q), dtype=float) / k**0.5
             b = jax.random.normal(middle, (groups, q), dtype=float) / k**0.5
@@ -170,9 +175,9 @@ class CNN(Windowed, name="cnn"):
         """``k_window``."""
         return self.k_window
 
-    def group_of(self, windows: int) -> np.ndarray:
+    def group_size(self, windows: int) -> int:
         """All in one."""
-        return np.zeros(windows, int)
+        return windows
 
 
 class LCN(CNN, name="lcn"):
@@ -180,9 +185,9 @@ class LCN(CNN, name="lcn"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Definition 11"
 
-    def group_of(self, windows: int) -> np.ndarray:
+    def group_size(self, windows: int) -> int:
         """Each alone."""
-        return np.arange(windows)
+        return 1
 
 
 class PartlyShared(CNN, name="partly-shared"):
@@ -192,9 +197,9 @@ class PartlyShared(CNN, name="partly-shared"):
 
     group: int = Field(4, ge=1, le=100_000)
 
-    def group_of(self, windows: int) -> np.ndarray:
-        """Windows 1..g, g+1..2g, and so on."""
-        return np.arange(windows) // self.group
+    def group_size(self, windows: int) -> int:
+        """``group``: windows 1..g, g+1..2g, and so on."""
+        return self.group
 
 
 class FCN(Windowed, name="fcn"):
@@ -215,9 +220,9 @@ class FCN(Windowed, name="fcn"):
         (n,) = shape
         return n
 
-    def group_of(self, windows: int) -> np.ndarray:
-        """There is one."""
-        return np.zeros(windows, int)
+    def group_size(self, windows: int) -> int:
+        """There is one window."""
+        return 1
 
 
 def all_windows(k: int) -> jax.Array:

@@ -44,7 +44,7 @@ def forecast(trials: Iterable[Trial], workers: int) -> Forecast:
     todo = list({trial.key: trial for trial in trials}.values())
     workers = max(1, min(workers, len(todo)))
     costs = [trial.learner.cost(trial.form, trial.task.shape, trial.m) for trial in todo]
-    programs = {(trial.task.shape, trial.form, trial.learner) for trial in todo}
+    programs = {trial.program for trial in todo}
     fixed = (START_SECONDS + COMPILE_SECONDS * len(programs)) if todo else 0.0
     typical = sum(TRIAL_SECONDS + cost.flops / RATE for cost in costs) / workers
     longest = sum(TRIAL_SECONDS + cost.flops_limit / RATE for cost in costs) / workers

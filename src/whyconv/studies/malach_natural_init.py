@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field, field_validator, model_validator
 
 from whyconv.networks import NetworkField
 from whyconv.networks.window import Windowed
@@ -55,6 +55,7 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
         default_factory=lambda: {"name": "k-pattern", "n_bits": 16, "k_window": 4}, validate_default=True
     )
     filters: tuple[int, ...] = (16, 64, 256)
+    m: int = Field(4096, ge=1, le=1_000_000)
     rates: tuple[float, ...] = (0.01, 0.1, 1.0)
     budget: int = Field(4000, ge=1, le=1_000_000)
     arms: dict[str, NetworkField] = Field(
@@ -91,6 +92,17 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
                 )
         return arms
 
+    @model_validator(mode="after")
+    def _not_trivial(self) -> NaturalInit:
+        assert isinstance(self.task, KPattern)
+        rarer = self.task.rarer_label()
+        if rarer is not None and rarer <= 1.2 * self.target_error:
+            raise ValueError(
+                f"the target {self.task.target} has one label on all but {rarer:.3g} of the windows, so a "
+                f"constant reaches target_error = {self.target_error:g}; take a smaller one or another target"
+            )
+        return self
+
     def cells(self) -> Iterator[Cell]:
         """Every start with every number of filters, and the control."""
         assert isinstance(self.task, KPattern)
@@ -98,9 +110,9 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
         for filters in self.filters:
             fields = {"filters": filters, "k_window": self.task.k_window}
             for name, network in self.arms.items():
-                yield Cell({"arm": name, "filters": filters}, self.task, changed(network, fields))
+                yield Cell({"arm": name, "filters": filters}, self.task, changed(network, fields), self.m)
             normal = changed(self.arms[NORMAL], fields)
-            yield Cell({"arm": HIDDEN, "filters": filters}, hidden, normal)
+            yield Cell({"arm": HIDDEN, "filters": filters}, hidden, normal, self.m)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The criterion, with the natural starts and with the control in their place."""

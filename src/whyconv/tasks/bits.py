@@ -88,6 +88,10 @@ class KPattern(Task, name="k-pattern"):
                 f"law = all lists 2^n inputs, and n_bits = {n} are too many; take n_bits <= "
                 f"{LARGEST_ENUMERATION} or law = uniform"
             )
+        if self.law == "all" and self.label_noise:
+            raise ValueError(
+                "law = all takes every input once, so labels cannot be noisy; take law = uniform"
+            )
         if self.file is not None:
             self._rows(self.file)
         return self
@@ -127,6 +131,17 @@ class KPattern(Task, name="k-pattern"):
             return jax.random.rademacher(jax.random.fold_in(world, 1), (2**self.k_window,), int)
         return jnp.asarray(self.table or _named_table(self.target, self.k_window))
 
+    def rarer_label(self) -> float | None:
+        """The share of windows with the rarer label: the error of a constant where all are equally likely.
+
+        None for a random target, and for laws under which they are not.
+        """
+        if self.target == "random" or self.law not in ("uniform", "all"):
+            return None
+        table = self.table or _named_table(self.target, self.k_window)
+        share = sum(value > 0 for value in table) / len(table)
+        return min(share, 1 - share)
+
     def order(self, world: jax.Array) -> jax.Array:
         """Where each bit of the pattern's order is shown; a k-pattern shows them as they are."""
         del world
@@ -134,11 +149,12 @@ class KPattern(Task, name="k-pattern"):
 
     def examples(self, world: jax.Array, draws: jax.Array, index: jax.Array) -> Sample:
         """The numbered examples, x of shape (example, n_bits)."""
-        bits = jax.vmap(lambda i: self._bits(jax.random.fold_in(draws, i), i))(index)
+        keys = jax.vmap(lambda i: jax.random.split(jax.random.fold_in(draws, i)))(index)
+        bits = jax.vmap(self._bits)(keys[:, 0], index)
         y = self._label(world, bits)
         if self.label_noise:
-            lots = jax.vmap(lambda i: jax.random.uniform(jax.random.fold_in(jax.random.fold_in(draws, i), 1)))
-            y = jnp.where(lots(index) < self.label_noise, -y, y)
+            lots = jax.vmap(lambda key: jax.random.uniform(key, (), jnp.float32))(keys[:, 1])
+            y = jnp.where(lots < self.label_noise, -y, y)
         return Sample((2 * bits[:, self.order(world)] - 1).astype(float), y)
 
     def finite_law(self, world: jax.Array) -> WeightedPoints | None:
@@ -245,6 +261,6 @@ def _read(file: str, stamp: tuple[int, int]) -> tuple[np.ndarray, str]:
     if len(wrong):
         row, column = (int(place) for place in wrong[0])
         raise ValueError(
-            f"{file} holds {values[row, column]!s} in line {row + 1}, entry {column + 1}; inputs are -1 and 1"
+            f"{file} holds {values[row, column]!s} in input {row + 1}, entry {column + 1}; all are -1 or 1"
         )
     return (values > 0).astype(np.uint8), digest
