@@ -13,7 +13,7 @@ from whyconv.execution import capacity, draw, train_in_segments
 from whyconv.learners import Job
 from whyconv.networks import Setting
 from whyconv.networks.embedding import as_fcn, as_lcn
-from whyconv.networks.tables import Tables
+from whyconv.networks.tables import Tables, best_block
 from whyconv.networks.window import CNN, FCN, LCN, PartlyShared
 from whyconv.spec import build
 from whyconv.streams import stream, streams
@@ -233,16 +233,27 @@ def test_rewritten_training_equals_plain_training_in_every_parameter(name, start
 
 def test_rewriting_waits_for_its_conditions():
     shape, network = (64,), CNN(k_window=6, filters=2048)
+
+    def form(network, *setting):
+        return network.faster(shape, Setting(*setting)).form
+
     assert network.faster(shape, Setting(False, 4096, True)) is network
-    assert network.faster(shape, Setting(True, 4096, True)) == Tables(of=network, counted=True)
-    assert network.faster(shape, Setting(True, 4096, False)) == Tables(of=network)
-    assert not Tables(of=network.model_copy(update={"readout": "normal"})).counted
+    assert form(network, True, 4096, True) == "tables, multiplicities"
+    assert form(network, True, 4096, False) == "tables"
+    assert form(network.model_copy(update={"readout": "normal"}), True, 4096, True) == "tables"
     few = LCN(k_window=6, filters=16)
     assert few.faster(shape, Setting(True, 64, True)) is few
-    assert few.faster(shape, Setting(True, 65, True)) == Tables(of=few)
-    assert FCN(filters=512).faster(shape, Setting(True, 4096, True)).form == ""
-    normal = CNN(k_window=6, filters=2048, init_law="normal")
-    assert normal.faster(shape, Setting(True, 4096, True)) == Tables(of=normal)
+    assert form(few, True, 65, True) == "tables"
+    assert form(FCN(filters=512), True, 4096, True) == ""
+    assert form(CNN(k_window=6, filters=2048, init_law="normal"), True, 4096, True) == "tables"
+
+
+def test_blocks_grow_with_the_examples_they_serve():
+    network = CNN(k_window=6, filters=2048)
+    blocks = [best_block(network, (64,), rows) for rows in (1, 64, 4096, 10**6)]
+    assert blocks[0] == 1 and blocks == sorted(blocks) and blocks[2] == 5 and blocks[3] > 8
+    assert best_block(FCN(filters=4), (10,), 10**6) == 1
+    assert best_block(CNN(k_window=6, filters=4, stride=6), (64,), 4096) < blocks[2]
 
 
 def test_an_optimiser_that_mixes_numbers_gets_no_multiplicities():
@@ -276,8 +287,8 @@ def test_a_billion_filters_train(execute):
 
 
 @settings(deadline=None, max_examples=25)
-@given(st.integers(1, 5), st.integers(0, 6), st.integers(1, 3), st.integers(0, 2**16))
-def test_tables_look_up_what_the_network_computes(k, more, stride, seed):
+@given(st.integers(1, 5), st.integers(0, 9), st.integers(1, 3), st.integers(1, 4), st.integers(0, 2**16))
+def test_tables_look_up_what_the_network_computes(k, more, stride, block, seed):
     n = k + more
     for kind in (CNN, LCN):
         network = kind(k_window=k, filters=3, stride=stride, activation="tanh")
@@ -285,7 +296,7 @@ def test_tables_look_up_what_the_network_computes(k, more, stride, seed):
         start = network.init(stream("init", 0), (n,))
         params = {name: jnp.asarray(rng.normal(size=part.shape)) for name, part in start.items()}
         x = jnp.asarray(rng.choice([-1.0, 1.0], (6, n)))
-        table = Tables(of=network)
+        table = Tables(of=network, block=block)
         plain = network.apply(params, network.prepare(x))
         looked_up = table.apply(table.derive(params), table.prepare(x))
         assert np.abs(np.asarray(plain) - np.asarray(looked_up)).max() <= 1e-12

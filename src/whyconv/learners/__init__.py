@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BeforeValidator
@@ -41,6 +41,8 @@ class Job:
     m: int
     init: jax.Array
     batches: jax.Array
+    kept: dict[str, Any] = field(default_factory=dict, compare=False)
+    """What a learner made of the sample and needs again in the next segment."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -21,8 +21,6 @@ from whyconv.tasks import Task
 
 PASSES = 3
 """Forward passes that a training step on an example is worth: forward, and two products back."""
-CHUNK = 128
-"""Rows of one partial gradient when the whole sample is the batch, and of one evaluation."""
 TRACE = 24
 """The trace keeps the training loss of epochs 1, 2, 4, ..., 2^23."""
 TYPICAL_EPOCHS = 150
@@ -160,15 +158,19 @@ class Gradient(Learner, name="gradient"):
         """About a second of epochs: ``pace`` follows the clock, and does not touch the numbers."""
         assert job.network is not None
         program = programs(job.network, self.compiled())
-        trained = self.trained(job.m)
-        data = Data(program.prepare(job.sample.x), job.sample.y, jnp.zeros((), int), jnp.asarray(trained))
+        if "x" not in job.kept:
+            job.kept["x"] = program.prepare(job.sample.x)
+
+        def whole(number: int) -> Any:
+            return np.asarray(number, state.epoch.dtype)
+
+        data = Data(job.kept["x"], job.sample.y, whole(0), whole(self.trained(job.m)))
+        until = whole(min(int(state.epoch) + int(state.pace), self.epochs))
         begin = time.monotonic()
-        until = jnp.minimum(state.epoch + state.pace, self.epochs)
-        segment = program.segment(state, data, job.batches, until, jnp.asarray(self.epochs))
-        state = jax.block_until_ready(segment)
+        after = jax.block_until_ready(program.segment(state, data, job.batches, until, whole(self.epochs)))
         seconds = max(time.monotonic() - begin, 1e-3)
         pace = int(np.clip(int(state.pace) / seconds, 1, 4 * int(state.pace)))
-        return state._replace(pace=jnp.asarray(pace, state.pace.dtype))
+        return after._replace(pace=whole(pace))
 
     def progress(self, state: Running) -> float:
         """Epochs done over epochs allowed; 1 once stopped."""
@@ -213,7 +215,7 @@ class Gradient(Learner, name="gradient"):
     def cost(self, network: Network | None, shape: tuple[int, ...], m: int) -> Cost:
         """Three forward passes an example and epoch (forward, two products back)."""
         assert network is not None
-        epoch = PASSES * network.step_flops(shape, max(m, min(self.batch or m, CHUNK)))
+        epoch = PASSES * network.step_flops(shape, max(m, min(self.batch or m, network.chunk)))
         inputs = float(np.prod(shape))
         rows = max(m, 1024)
         memory = 4.0 * (3 * rows * inputs + 8 * network.stored(shape))
@@ -261,10 +263,10 @@ class Data(NamedTuple):
         inside = place < self.m
         return self.first + order[jnp.where(inside, place, 0)], inside.astype(float)
 
-    def summed(self, function: Callable[..., Any], zero: Any) -> Any:
-        """The sum of ``function(row numbers, counts)`` over the rows that count, chunk by chunk."""
+    def summed(self, function: Callable[..., Any], zero: Any, chunk: int) -> Any:
+        """The sum of ``function(row numbers, counts)`` over the rows that count, ``chunk`` at once."""
         plain = jnp.arange(self.y.shape[0])
-        size = min(CHUNK, self.y.shape[0])
+        size = min(chunk, self.y.shape[0])
 
         def add(c: jax.Array, so_far: Any) -> Any:
             return jax.tree.map(jnp.add, so_far, function(*self.rows(plain, c * size, size)))
@@ -316,7 +318,10 @@ class _Training:
 
     def whole_loss(self, params: Any, data: Data) -> jax.Array:
         derived = self.network.derive(params)
-        return data.summed(lambda *part: self.total(derived, data, *part), jnp.zeros((), float)) / data.m
+        total = data.summed(
+            lambda *part: self.total(derived, data, *part), jnp.zeros((), float), self.network.chunk
+        )
+        return total / data.m
 
     def error(self, params: Any, data: Data) -> jax.Array:
         """The share of wrong signs; a score of zero counts as the label -1."""
@@ -326,14 +331,16 @@ class _Training:
             positive = self.scores(derived, data, chosen) > 0
             return jnp.sum(counts * (positive != (data.y[chosen] > 0)))
 
-        return data.summed(wrong, jnp.zeros((), float)) / data.m
+        return data.summed(wrong, jnp.zeros((), float), self.network.chunk) / data.m
 
     def full_epoch(self, params: Any, inner: Any, data: Data) -> tuple[Any, Any, jax.Array]:
         """One step on the whole sample: what the network derives is made, and differentiated, once."""
         trained, kept = self.split(params)
         derived, pull_back = jax.vjp(lambda part: self.derive(part, kept), trained)
         zero = (jnp.zeros((), float), jax.tree.map(jnp.zeros_like, derived))
-        loss, grad = data.summed(lambda *part: jax.value_and_grad(self.total)(derived, data, *part), zero)
+        loss, grad = data.summed(
+            lambda *part: jax.value_and_grad(self.total)(derived, data, *part), zero, self.network.chunk
+        )
         (grad,) = pull_back(jax.tree.map(lambda g: g / data.m, grad))
         params, inner = self.update(params, inner, grad)
         return params, inner, loss / data.m

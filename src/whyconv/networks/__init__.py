@@ -33,6 +33,8 @@ class Network(Piece):
     kind: ClassVar[str] = "network"
     example_axis: ClassVar[int] = 0
     """The axis of the *prepared* inputs that counts examples."""
+    chunk: ClassVar[int] = 128
+    """Examples worth handing to ``apply`` at once where the whole sample is a batch."""
 
     @abstractmethod
     def init(self, key: jax.Array, shape: tuple[int, ...]) -> Params:

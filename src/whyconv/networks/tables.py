@@ -16,12 +16,27 @@ LARGEST_TABLE = 2**27
 """Entries of the activations' table up to which it is used: half a gigabyte in float32."""
 
 
+LOOK_UP = 6.0
+"""Additions of a whole table that a look-up and its scattered gradient are worth, as measured."""
+
+
 def pays(network: Windowed, shape: tuple[int, ...], rows: int, counted: bool) -> bool:
     """Whether the table has fewer entries than a step over ``rows`` examples has activations."""
     k, groups = network.window(shape), network.groups(shape)
     kinds = 2**k if counted else network.filters
     small = k <= 20 and groups * 2**k * kinds <= LARGEST_TABLE
     return small and (counted or groups * 2**k < rows * network.windows(shape))
+
+
+def best_block(network: Windowed, shape: tuple[int, ...], rows: int) -> int:
+    """How many neighbouring windows to look up at once: fewest operations for ``rows`` examples a step."""
+
+    def operations(block: int) -> float:
+        blocks = -(-network.windows(shape) // block)
+        span = network.window(shape) + (block - 1) * network.step
+        return LOOK_UP * rows * blocks + 2.0**span * blocks * block
+
+    return min(range(1, min(12, network.windows(shape)) + 1), key=operations)
 
 
 class Tables(Network):
@@ -31,6 +46,10 @@ class Tables(Network):
     of look-ups, h(x) = sum_j P[j, z_j(x)], P[j, z] = <u^(j), A[z]>; gradients with respect to P are
     sums of residuals by value, and reach u, W and b through two small matrix products. The cost of a
     step falls from examples * windows * k * q to examples * windows + windows * 2^k * q.
+
+    *Blocks.* ``block`` = B neighbouring windows share most of their bits: together they see S = k +
+    (B-1) * stride of them, so the sum of their B entries is one entry of a table of 2^S, made by adding
+    B tables along different bits. Examples look up once a block.
 
     *Multiplicities* (``counted``). Filters that start equal (same w, b, u) get equal gradients and
     stay equal under any optimiser that treats every number by itself. From the theorem's start, q
@@ -42,9 +61,11 @@ class Tables(Network):
     """
 
     example_axis: ClassVar[int] = 0
+    chunk: ClassVar[int] = 1024
 
     of: NetworkField
     counted: bool = False
+    block: int = 1
 
     @property
     def network(self) -> Windowed:
@@ -76,15 +97,19 @@ class Tables(Network):
         }
 
     def prepare(self, x: jax.Array) -> jax.Array:
-        """(example, n) -> (example, window): the value of each window, numbered on through all windows."""
-        places = self.network.places(x.shape[1:])
-        windows, k = places.shape
-        weights = 1 << jnp.arange(k)[::-1]
-        values = jnp.sum((x[:, places] > 0) * weights, axis=2)
-        return (values + 2**k * jnp.arange(windows)).astype(jnp.int32)
+        """(example, n) -> (example, block): what each block holds, numbered on through all blocks."""
+        shape = tuple(x.shape[1:])
+        k, stride = self.network.window(shape), self.network.step
+        span, blocks = k + (self.block - 1) * stride, -(-self.network.windows(shape) // self.block)
+        step = self.block * stride
+        missing = (blocks - 1) * step + span - shape[0]
+        bits = jnp.pad((x > 0).astype(jnp.int32), ((0, 0), (0, max(missing, 0))))
+        last = (blocks - 1) * step + 1
+        values = sum(bits[:, t : t + last : step] << (span - 1 - t) for t in range(span))
+        return values + 2**span * jnp.arange(blocks, dtype=jnp.int32)
 
     def derive(self, params: dict[str, Any]) -> jax.Array:
-        """P, (windows * 2^k,): what every value of every window adds to the score."""
+        """(blocks * 2^S,): what every value of every block adds to the score."""
         from whyconv.networks.window import all_windows
 
         w, b, u = params["w"], params["b"], params["u"]
@@ -97,7 +122,20 @@ class Tables(Network):
             read = _read_counted()(grouped, table, params["counts"])
         else:
             read = jnp.einsum("gjq,gzq->gjz", grouped, table)
-        return read.reshape(len(w) * size, -1)[:windows].reshape(-1)
+        return self._by_blocks(read.reshape(len(w) * size, -1)[:windows])
+
+    def _by_blocks(self, table: jax.Array) -> jax.Array:
+        """From P, (windows, 2^k), to a table a block, whose window i reads k of S bits from i * stride on."""
+        windows, values = table.shape
+        blocks, span = -(-windows // self.block), (self.block - 1) * self.network.step
+        padded = jnp.pad(table, ((0, blocks * self.block - windows), (0, 0)))
+        each = padded.reshape(blocks, self.block, 1, values, 1)
+        total = jnp.zeros((blocks, 2**span * values), table.dtype)
+        for i in range(self.block):
+            before = i * self.network.step
+            wide = jnp.broadcast_to(each[:, i], (blocks, 2**before, values, 2 ** (span - before)))
+            total = total + wide.reshape(blocks, -1)
+        return total.reshape(-1)
 
     def apply(self, params: jax.Array, x: jax.Array) -> jax.Array:
         """The scores of prepared inputs, from the table of :meth:`derive`."""
@@ -108,10 +146,13 @@ class Tables(Network):
         return self.network.parameter_count(shape)
 
     def step_flops(self, shape: tuple[int, ...], rows: int) -> float:
-        """2^k values for every group and window, and as much as 20 operations for every look-up."""
+        """2^k values for every group and window, the blocks' tables, and the look-ups, which are slow."""
         k, windows = self.network.window(shape), self.network.windows(shape)
         kinds = 2**k if self.counted else self.network.filters
-        return 2.0 * kinds * 2**k * (self.network.groups(shape) * k + windows) + 20.0 * rows * windows
+        blocks = -(-windows // self.block)
+        span = k + (self.block - 1) * self.network.step
+        made = 2.0 * kinds * 2**k * (self.network.groups(shape) * k + windows) + 2.0**span * windows
+        return made + 4 * LOOK_UP * rows * blocks
 
     def stored(self, shape: tuple[int, ...]) -> int:
         """w, b, u (with multiplicities for 2^k types, beside their counts) and the activations' table."""

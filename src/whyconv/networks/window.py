@@ -10,7 +10,7 @@ from pydantic import Field
 from whyconv.lazy import jax, jnp, np
 from whyconv.networks import Network, Setting
 from whyconv.networks._activations import Activation, activation
-from whyconv.networks.tables import Tables, pays
+from whyconv.networks.tables import Tables, best_block, pays
 
 Frozen = Literal["w", "b"]
 Shape = tuple[int, ...]
@@ -146,7 +146,7 @@ class Windowed(Network):
         k, q = self.window(shape), self.filters
         counted = self.init_law == "theorem" and self.readout == "zero" and setting.elementwise and 2**k < q
         if setting.signs and pays(self, shape, setting.rows, counted):
-            return Tables(of=self, counted=counted)
+            return Tables(of=self, counted=counted, block=best_block(self, shape, setting.rows))
         return self
 
     def parameter_count(self, shape: Shape) -> int:
