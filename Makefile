@@ -32,6 +32,7 @@ mutants: .venv/dev
 bench: .venv/dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0'
 	$(BIN)/python bench/fig3a.py
+	$(BIN)/python bench/k_pattern.py
 
 lock:
 	rm -rf build/lock && $(PYTHON) -m venv build/lock
