@@ -110,6 +110,16 @@ def test_the_best_rate_reaches_the_target_then_is_quick_then_errs_least(results,
     assert {point.labels["rate"] for point in points if point.labels["phase"] == "measured"} == {best}
 
 
+def test_a_rate_that_misses_once_is_worse_than_a_slow_one():
+    def outcome(labels, seed):
+        if labels["rate"] == 3.0:
+            return (2, True, 0.05) if seed % 2 else (200, False, 0.3)
+        return (190, True, 0.05) if labels["rate"] == 0.3 else (200, False, 0.3)
+
+    points, _ = completed(configure("malach.separation", "quick", {"extensions": 0}), outcome)
+    assert {point.labels["rate"] for point in points if point.labels["phase"] == "measured"} == {0.3}
+
+
 def test_the_separation_is_consistent_and_its_control_fails():
     found = judged(configure("malach.separation"), separation)
     assert (found.evidence.verdict, found.control.verdict) == ("consistent", "fails")

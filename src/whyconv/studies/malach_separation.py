@@ -53,7 +53,7 @@ class Separation(TunedStudy, name="malach.separation"):
         "Full-batch gradient descent, hinge loss, biases not trained; CNN and LCN from the theorem's start, "
         "FCN from N(0, 1/n). Step sizes are tuned for every network and n by the same rule. Theorem 12 "
         "speaks of the population's gradient at the start; a finite sample's gradient has noise, with which "
-        "an FCN can learn parities in n^O(k) steps (Barak et al. 2022): small n are expected to be learned."
+        "an FCN can learn parities in a power O(k) of n steps (Barak et al. 2022): small n are learned."
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
