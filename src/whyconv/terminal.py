@@ -184,6 +184,8 @@ def print_judgement(run: Run) -> None:
     for name, value in judgement.evidence.numbers.items():
         console.print(f"  {_safe(name)}: {_safe(number(value))}", highlight=False)
     console.print(f"[dim]control:[/] {_coloured(judgement.control.verdict)}: {_safe(run.study.broken)}")
+    if judgement.control.verdict == run.verdict:
+        console.print("[red]The control did not change the verdict: do not rely on it at these settings.[/]")
 
 
 def _coloured(verdict: str) -> str:

@@ -5,12 +5,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from whyconv.api import Run
 from whyconv.errors import UserError
 from whyconv.settings import configure
 from whyconv.streams import stream
 from whyconv.studies.malach_natural_init import FEATURES
 from whyconv.studies.malach_natural_init import HIDDEN as HIDDEN_NORMAL
 from whyconv.studies.malach_separation import BIASED, CNN, FCN, HIDDEN, LCN, MAJORITY
+from whyconv.terminal import print_judgement
 from whyconv.trial import Row
 
 ARMS = (CNN, LCN, FCN, HIDDEN, MAJORITY, BIASED)
@@ -235,6 +237,7 @@ def test_natural_starts_are_judged_at_the_largest_width():
     found = judged(study, natural)
     assert (found.evidence.verdict, found.control.verdict) == ("consistent", "fails")
     assert "least norm of a readout, normal start, q=256" in found.evidence.numbers
+    assert judged(configure("malach.natural-init", seeds=1), natural).evidence.verdict == "undecided"
 
     def features_fail(labels, seed):
         return (4000, False, 0.4) if labels["arm"] == FEATURES else natural(labels, seed)
@@ -257,6 +260,7 @@ def test_the_least_norm_of_the_theorem_is_its_closed_form():
     ("malach.separation", "n_bits=[32,16]", "two or more increasing numbers"),
     ("malach.separation", "n_bits=[8]", "two or more increasing numbers"),
     ("malach.natural-init", "task.target=and", "a constant reaches target_error = 0.1"),
+    ("malach.natural-init", "task.label_noise=0.2", "is the least possible error"),
     ("malach.natural-init", "task.law=all", "none can be held out"),
     ("malach.natural-init", "task=detection", "must be k-pattern or k-junta"),
     ("malach.natural-init", "filters=[0]", "increasing numbers of filters"),
@@ -267,3 +271,11 @@ def test_the_least_norm_of_the_theorem_is_its_closed_form():
 def test_bad_settings_get_a_sentence(study, setting, sentence):
     with pytest.raises(UserError, match=sentence):
         configure(study, "quick", [setting]).plan({})
+
+
+def test_the_terminal_warns_of_a_control_that_changes_nothing(capsys, tmp_path):
+    study = configure("malach.natural-init")
+    for outcome, warned in ((natural, False), (lambda labels, seed: (10, True, 0.01), True)):
+        points, rows = completed(study, outcome)
+        print_judgement(Run(study, points, rows, tmp_path, "whyconv run malach.natural-init"))
+        assert ("did not change the verdict" in capsys.readouterr().out) == warned

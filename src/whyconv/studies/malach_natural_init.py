@@ -44,7 +44,8 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
     broken: ClassVar[str] = "the bits in a hidden order, so that no window holds the pattern."
     rule: ClassVar[str] = (
         "Full-batch gradient descent, hinge loss, biases not trained, readout from 0; step sizes tuned for "
-        "every arm with the same grid, seeds and budget."
+        "every arm by the same rule. The target is reached when the error on held-out examples is at most "
+        "10 % and the test error at most 12 %."
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
@@ -95,6 +96,11 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
     @model_validator(mode="after")
     def _not_trivial(self) -> NaturalInit:
         assert isinstance(self.task, KPattern)
+        if self.task.label_noise >= self.target_error:
+            raise ValueError(
+                f"label_noise = {self.task.label_noise:g} is the least possible error, and target_error = "
+                f"{self.target_error:g} asks for less; take less noise or a larger target"
+            )
         rarer = self.task.rarer_label()
         if rarer is not None and rarer <= 1.2 * self.target_error:
             raise ValueError(
@@ -129,7 +135,8 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
             met.append(numbers[f"share of seeds at the target, {arm}, q={self.filters[-1]}"] == 1)
         for arm in (THEOREM, NORMAL, UNIFORM):
             numbers[f"least norm of a readout, {arm}, q={self.filters[-1]}"] = self.least_norm(arm)
-        return Evidence("consistent" if all(met) else "fails", numbers)
+        enough = rows["seed"].nunique() > 1
+        return Evidence("fails" if not all(met) else "consistent" if enough else "undecided", numbers)
 
     def least_norm(self, arm: str, seed: int = 0) -> str:
         """The least norm of a readout of one window that equals the target on all 2^k windows."""

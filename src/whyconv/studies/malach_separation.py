@@ -50,6 +50,8 @@ class Separation(TunedStudy, name="malach.separation"):
         "must lose what it had."
     )
     rule: ClassVar[str] = (
+        "The target is reached when the error on held-out examples is at most 10 % and the test error at "
+        "most 12 %. "
         "Full-batch gradient descent, hinge loss, biases not trained; CNN and LCN from the theorem's start, "
         "FCN from N(0, 1/n). Step sizes are tuned for every network and n by the same rule. Theorem 12 "
         "speaks of the population's gradient at the start; a finite sample's gradient has noise, with which "
