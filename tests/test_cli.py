@@ -147,7 +147,7 @@ def test_list_names_everything_without_importing_jax(tmp_path):
     for name in ("brutzkus.fig3a", "brutzkus.lemma5.2", "detection", "conv-pool", "svm", "Figure 3a"):
         assert name in done.stdout
     code = (
-        "import sys; from whyconv import listing; listing.text(listing.everything(), True); "
+        "import sys; from whyconv import listing; listing.text(listing.everything()); "
         "listing.study('brutzkus.fig4'); print([m for m in ('jax', 'sklearn', 'pandas') if m in sys.modules])"
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
@@ -182,6 +182,7 @@ BAD = {
     "no workers": (["run", "brutzkus.fig3a", "--workers", "0"], "at least 1"),
     "no limit": (["run", "brutzkus.fig3a", "--limit", "0"], "more than 0"),
     "words for numbers": (["run", "brutzkus.fig3a", "--seeds", "many"], "valid integer"),
+    "nothing of that name": (["list", "k-patern"], "did you mean k-pattern"),
     "unknown claim": (["check", "brutzkus.lemma9.9"], "no claim 'brutzkus.lemma9.9'"),
     "unknown paper": (["check", "nobody"], "choose all, a paper (brutzkus, malach)"),
     "window too wide": (["run", "malach.natural-init", "--set", "task.k_window=17"], "k_window <= n_bits"),
@@ -271,6 +272,9 @@ def test_any_piece_tells_its_settings(tmp_path):
     told = json.loads(whyconv("list", "k-pattern", "--json", cwd=tmp_path).stdout)
     assert told["settings"]["k_window"] == {"default": 4, "allowed": "whole number >= 1 and <= 20"}
     assert "majority" in told["settings"]["target"]["allowed"]
+    paper = json.loads(whyconv("list", "malach", "--json", cwd=tmp_path).stdout)
+    assert len(paper["claims"]) == 14 and len(paper["studies"]) == 3 and not paper["tasks"]
+    assert "CLAIMS" in whyconv("list", "malach", cwd=tmp_path).stdout
     lcn = whyconv("list", "lcn", cwd=tmp_path).stdout
     assert "Definition 11" in lcn and "Lemma 6" in lcn and "stride: whole number" in lcn
 

@@ -51,7 +51,8 @@ Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder of rows, a
 )
 def list_(
     name: Annotated[
-        str | None, typer.Argument(help="A study, for its grid and forecast; or any piece, for its settings.")
+        str | None,
+        typer.Argument(help="A paper; a study, for its grid and forecast; any piece, for its settings."),
     ] = None,
     load: Load = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
@@ -62,7 +63,7 @@ def list_(
     for file in load or ():
         registry.load(file)
     told = listing.everything() if name is None else listing.one(name)
-    print(json.dumps(told, indent=2) if as_json else listing.text(told, name is None))
+    print(json.dumps(told, indent=2) if as_json else listing.text(told))
 
 
 @app.command(epilog="Example: whyconv run brutzkus.fig3a --preset paper --set task.positions=20 --out my-run")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import inspect
 import json
 import shutil
@@ -9,29 +10,38 @@ import textwrap
 from typing import Any
 
 from whyconv import registry
+from whyconv.errors import UserError
 from whyconv.runner.events import cores
 from whyconv.runner.forecast import duration, forecast
 from whyconv.settings import configure
 
 
-def everything() -> dict[str, list[dict[str, str]]]:
-    """Every piece by kind: its name, its first line, its reference."""
+def everything(paper: str = "") -> dict[str, list[dict[str, str]]]:
+    """Every piece by kind, or those of a paper: its name, its first line, its reference."""
     order = ("study", "claim", "task", "network", "learner")
     return {
         registry.KINDS[kind]: [
             {"name": piece.name, "summary": piece.summary(), "reference": piece.reference}
             for piece in registry.pieces(kind)
+            if not paper or piece.name.partition(".")[0] == paper
         ]
         for kind in order
     }
 
 
 def one(name: str) -> dict[str, Any]:
-    """A study with its grid and forecast; any other piece with what it says of itself and its settings."""
-    found = [piece for kind in registry.KINDS for piece in registry.pieces(kind) if piece.name == name]
-    if not found or any(piece.kind == "study" for piece in found):
+    """A paper's studies and claims; a study with its grid and forecast; any other piece with its settings."""
+    pieces = [piece for kind in registry.KINDS for piece in registry.pieces(kind)]
+    found = [piece for piece in pieces if piece.name == name]
+    if not found and any(piece.name.partition(".")[0] == name for piece in pieces):
+        return everything(name)
+    if not found:
+        close = difflib.get_close_matches(name, [piece.name for piece in pieces])
+        hint = f"did you mean {' or '.join(close)}? " if close else ""
+        raise UserError(f"there is nothing named {name!r}; {hint}whyconv list shows all names.")
+    piece = found[0]
+    if piece.kind == "study":
         return study(name)
-    (piece,) = found
     schema = piece.model_json_schema().get("properties", {})
     return {
         "kind": piece.kind,
@@ -103,10 +113,10 @@ def study(name: str) -> dict[str, Any]:
     }
 
 
-def text(told: dict[str, Any], everything: bool) -> str:
+def text(told: dict[str, Any]) -> str:
     """The same for people, fitted to the terminal."""
     width = min(shutil.get_terminal_size((100, 24)).columns, 120)
-    if everything:
+    if "studies" in told:
         return _pieces(told, width)
     return _study(told, width) if "study" in told else _piece(told, width)
 
@@ -123,6 +133,8 @@ def _piece(told: dict[str, Any], width: int) -> str:
 def _pieces(told: dict[str, Any], width: int) -> str:
     lines = []
     for kind, pieces in told.items():
+        if not pieces:
+            continue
         lines.append(kind.upper())
         margin = max(len(piece["name"]) for piece in pieces) + 4 if pieces else 0
         for piece in pieces:
