@@ -30,7 +30,7 @@ RUNS = "whyconv-runs"
 
 @dataclass(frozen=True)
 class Run:
-    """A study with its rows: ``table``, ``summary``, ``figure()``, ``judgement``, ``verdict``."""
+    """A study with its rows: ``table``, ``summary``, ``tables``, ``figure()``, ``judgement``, ``verdict``."""
 
     study: Study
     points: list[Point]
@@ -71,11 +71,16 @@ class Run:
 
     @cached_property
     def summary(self) -> pd.DataFrame:
-        """Mean, 95 % interval and count of the test error for every point."""
+        """Mean, 95 % interval and count of the study's outcome, such as the test error, for every point."""
         from whyconv.measure.intervals import summarise
 
         labels = list(dict.fromkeys(name for point in self.points for name in point.labels))
-        return summarise(self.study.measured(self.table), labels, "test_error")
+        return summarise(self.study.measured(self.table), labels, self.study.outcome)
+
+    @cached_property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The study's derived tables by title; none before a trial has finished."""
+        return self.study.tables(self.table) if len(self.table) else {}
 
     @property
     def failed(self) -> list[str]:

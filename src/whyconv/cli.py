@@ -84,7 +84,7 @@ def run(
     limit: Annotated[
         float, typer.Option(help="Seconds without progress after which a trial is hung.")
     ] = 300.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Verdicts and means, for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Verdict, means and tables, for programs.")] = False,
 ) -> None:
     """Run a study's missing trials, show its means and its verdict. The same command again resumes."""
     from whyconv import api, registry, terminal
@@ -113,8 +113,9 @@ def run(
         told = [_run_as_json(each) for each in done]
         print(json.dumps(told[0] if len(names) == 1 else told, indent=2))
     elif len(names) == 1:
-        terminal.print_table(done[0].summary.drop(columns="std"))
+        terminal.print_means(done[0])
         terminal.print_judgement(done[0])
+        terminal.print_tables(done[0].tables)
     else:
         terminal.print_verdicts([], done)
     if not as_json:
@@ -253,8 +254,15 @@ def _run_as_json(done: Any) -> dict[str, Any]:
         "verdict": done.verdict,
         "control_verdict": judgement.control.verdict if judgement else None,
         "numbers": dict(judgement.evidence.numbers) if judgement else {},
-        "means": json.loads(done.summary.to_json(orient="records")),
+        "outcome": done.study.outcome,
+        "means": _records(done.summary),
+        "tables": {title: _records(frame) for title, frame in done.tables.items()},
         "failed": done.failed,
         "out": str(done.out),
         "command": done.command,
     }
+
+
+def _records(frame: Any) -> list[dict[str, Any]]:
+    """The lines of a data frame; what is no finite number is null."""
+    return json.loads(frame.to_json(orient="records", double_precision=15))

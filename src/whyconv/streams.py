@@ -6,6 +6,7 @@ stream         derived from             so that
 ``world``      task, seed               training and test examples share their patterns
 ``train``      task, seed               every network and learner sees the same examples
 ``test``       task, seed               and is tested on the same ones
+``validation`` task, seed               settings tried side by side are compared on examples of their own
 ``init``       network, seed            a network starts the same on every task and at every m
 ``batches``    seed                     all networks meet the examples in the same order
 =============  =======================  ==========================================================
@@ -32,8 +33,8 @@ def stream(name: str, *parts: object) -> jax.Array:
 
 
 def streams(trial: Trial) -> dict[str, jax.Array]:
-    """The five streams of a trial."""
+    """The six streams of a trial."""
     task, seed = trial.task.lineage(), trial.seed
     network = trial.network.canonical() if trial.network else None
-    named = {name: stream(name, task, seed) for name in ("world", "train", "test")}
+    named = {name: stream(name, task, seed) for name in ("world", "train", "test", "validation")}
     return {**named, "init": stream("init", network, seed), "batches": stream("batches", seed)}

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
+from whyconv.report.wording import words
 from whyconv.runner.events import Event, Finished, Planned
 from whyconv.runner.forecast import duration, forecast, seconds
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from whyconv.studies import Study
 
 PLAIN_EVERY = 10.0
+PLAIN_WIDTH = 10_000
+GAP = 2
+"""Between two columns of a table."""
 COLOURS = {
     "holds": "green",
     "consistent": "green",
@@ -192,16 +196,62 @@ def _coloured(verdict: str) -> str:
     return f"[{COLOURS.get(verdict, 'red')}]{verdict}[/]"
 
 
-def print_table(frame: Any, columns: Sequence[str] | None = None) -> None:
-    """A data frame as a plain table."""
-    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
-    names = list(columns or frame.columns)
-    for name in names:
-        numeric = frame[name].dtype.kind in "if"
-        table.add_column(name, justify="right" if numeric else "left")
-    for line in frame[names].itertuples(index=False):
-        table.add_row(*(_safe(number(value)) for value in line))
-    Console().print(table)
+def print_means(run: Run) -> None:
+    """The means of a study's outcome with their intervals."""
+    print(f"Mean {words(run.study.outcome)} with 95 % intervals")
+    print_table(run.summary.drop(columns="std"))
+
+
+def print_tables(tables: Mapping[str, Any]) -> None:
+    """A study's own tables under their titles."""
+    for title, frame in tables.items():
+        console = Console()
+        console.print()
+        console.print(f"[bold]{_safe(title)}[/]", highlight=False, soft_wrap=not console.is_terminal)
+        print_table(frame)
+
+
+def print_table(frame: Any) -> None:
+    """A data frame with a dash for what is missing.
+
+    In a terminal that is too narrow headers wrap, and columns without room follow below, again behind the
+    first one; elsewhere every line stays whole.
+    """
+    console = Console()
+    if not console.is_terminal:
+        console.width = PLAIN_WIDTH
+    room = console.width
+    sides: list[Any] = ["right" if frame[name].dtype.kind in "if" else "left" for name in frame.columns]
+    shown = frame.astype(object).where(frame.notna(), "–")
+    lines = [[number(value) for value in line] for line in shown.itertuples(index=False)]
+    columns = [[str(name), *(line[place] for line in lines)] for place, name in enumerate(frame.columns)]
+    widths = [max(len(cell) for cell in cells) for cells in columns]
+    if sum(widths) + GAP * (len(widths) - 1) > room:
+        widths = [
+            max(len(part) for part in (*head.split(), *(cell[: room // 2] for cell in cells), "–"))
+            for head, *cells in columns
+        ]
+    for block in _blocks(widths, room):
+        table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
+        for place in block:
+            table.add_column(_safe(columns[place][0]), justify=sides[place], width=widths[place])
+        for line in lines:
+            table.add_row(*(_safe(line[place]) for place in block))
+        console.print(table)
+
+
+def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:
+    """Columns as far as they have room side by side; every further block begins with the first again.
+
+    >>> _blocks([8, 20, 20, 20], 55)
+    [[0, 1, 2], [0, 3]]
+    """
+    blocks = [[0]] if widths else []
+    for place in range(1, len(widths)):
+        if sum(widths[i] + GAP for i in blocks[-1]) + widths[place] > room and blocks[-1] != [0]:
+            blocks.append([0])
+        blocks[-1].append(place)
+    return blocks
 
 
 def number(value: Any) -> str:

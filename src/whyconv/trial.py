@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from math import nan
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -29,6 +30,8 @@ class Trial(Spec):
     test_size: int = Field(1000, ge=1, le=10_000_000)
     exact: bool = False
     """Also the exact error where it takes seconds; where it takes no time it is always there."""
+    risk: bool = False
+    """Also the squared risk E (y - f)^2: exact where the task knows it, else on the test examples."""
     dtype: Literal["float32", "float64"] = "float32"
 
     @model_validator(mode="after")
@@ -99,3 +102,6 @@ class Row:
     trace: Mapping[str, list[float]] = field(default_factory=dict)
     error: str = ""
     environment: str = ""
+    seconds: float = field(default=nan, compare=False)
+    """What the latest attempt took (nan: not known). Another run takes another time: no part of the row's
+    identity, and of no comparison."""

@@ -68,7 +68,7 @@ def plain_loop(job, learner, epochs):
 def test_it_is_the_plain_loop(learner, execute):
     spec = trial(learner, m=40)
     job = job_of(spec)
-    fit = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())
+    fit = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())[0]
     params, loss = plain_loop(job, learner, learner.epochs)
     for name in params:
         np.testing.assert_allclose(fit.params[name], params[name], rtol=2e-4, atol=2e-6)
@@ -81,7 +81,7 @@ def test_it_stops_at_the_first_epoch_whose_training_loss_is_small_enough():
     learner = Gradient(batch=None, optimiser="sgd", rate=2.0, tolerance=0.05, epochs=3000)
     spec = trial(learner, m=20)
     job = job_of(spec)
-    facts = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint()).facts
+    facts = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())[0].facts
     assert facts["stopped"] == "loss" and facts["train_loss"] <= 0.05
     earlier = plain_loop(job, learner, facts["epochs"] - 1)[1]
     assert (
@@ -108,12 +108,12 @@ class Memory(NoCheckpoint):
 def test_a_trial_cut_short_goes_on_from_its_checkpoint_to_the_same_bits():
     spec = trial(Gradient(batch=16, epochs=60, tolerance=0.0))
     job = job_of(spec)
-    whole = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())
+    whole = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())[0]
     memory = Memory(die_at=2)
     with pytest.raises(KeyboardInterrupt):
         train_in_segments(spec, job, lambda fraction: None, memory)
     beats = []
-    rest = train_in_segments(spec, job, beats.append, Memory(state=memory.state))
+    rest = train_in_segments(spec, job, beats.append, Memory(state=memory.state))[0]
     assert 0 < beats[0] < 1
     for a, b in zip(jax.tree.leaves(whole.params), jax.tree.leaves(rest.params), strict=True):
         np.testing.assert_array_equal(a, b)
@@ -123,8 +123,8 @@ def test_a_trial_cut_short_goes_on_from_its_checkpoint_to_the_same_bits():
 def test_a_checkpoint_of_another_shape_is_not_trusted():
     spec = trial(Gradient(batch=16, epochs=2))
     job = job_of(spec)
-    whole = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())
-    other = train_in_segments(spec, job, lambda fraction: None, Memory(state=[np.zeros(3)]))
+    whole = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())[0]
+    other = train_in_segments(spec, job, lambda fraction: None, Memory(state=[np.zeros(3)]))[0]
     assert whole.facts == other.facts
 
 
@@ -134,8 +134,8 @@ def test_padding_does_not_matter():
     short = Job(
         job.network, type(job.sample)(job.sample.x[:40], job.sample.y[:40]), 40, job.init, job.batches
     )
-    padded = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint()).params
-    exact = train_in_segments(spec, short, lambda fraction: None, NoCheckpoint()).params
+    padded = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())[0].params
+    exact = train_in_segments(spec, short, lambda fraction: None, NoCheckpoint())[0].params
     np.testing.assert_allclose(padded["w"], exact["w"], rtol=1e-5, atol=1e-7)
 
 

@@ -28,7 +28,7 @@ def test_both_layers_follow_the_numpy_route():
         keys = streams(spec)
         sample = draw(task, keys["world"], keys["train"], capacity(spec.m))
         job = Job(start, sample, spec.m, keys["init"], keys["batches"])
-        fit = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())
+        fit = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())[0]
         begin = start.init(keys["init"], task.shape)
         x, y = np.asarray(sample.x[:41], np.float64), np.asarray(sample.y[:41])
     eta_1, eta_2 = learner.rates(k)

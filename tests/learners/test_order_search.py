@@ -30,7 +30,7 @@ def job_of(spec):
 
 
 def search(spec, checkpoint=None):
-    return train_in_segments(spec, job_of(spec), lambda fraction: None, checkpoint or NoCheckpoint())
+    return train_in_segments(spec, job_of(spec), lambda fraction: None, checkpoint or NoCheckpoint())[0]
 
 
 def decisive(spec):

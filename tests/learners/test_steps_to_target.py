@@ -34,7 +34,7 @@ def job_of(trial, flip=0):
 
 
 def fit(trial, **job):
-    return train_in_segments(trial, job_of(trial, **job), lambda fraction: None, NoCheckpoint())
+    return train_in_segments(trial, job_of(trial, **job), lambda fraction: None, NoCheckpoint())[0]
 
 
 def error_after(epochs):

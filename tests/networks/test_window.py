@@ -181,7 +181,7 @@ def trained(network, trial):
     keys = streams(trial)
     sample = draw(trial.task, keys["world"], keys["train"], capacity(trial.m))
     job = Job(network, sample, trial.m, keys["init"], keys["batches"])
-    return train_in_segments(trial, job, lambda fraction: None, NoCheckpoint())
+    return train_in_segments(trial, job, lambda fraction: None, NoCheckpoint())[0]
 
 
 def expanded(fit, network, windows):

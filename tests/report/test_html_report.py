@@ -143,6 +143,7 @@ def test_everything_given_is_escaped():
                 **dict.fromkeys(("study", "title", "reference", "criterion", "control_note", "rule"), evil),
                 figures={evil: learning_curves(table)}, pictures={evil: f"<svg>{evil}</svg>"}, command=evil,
                 settings={evil: evil}, failed=[evil], summary=summarise(table, ["arm", "m"], "test_error"),
+                tables={evil: pd.DataFrame({evil: [evil]})}, outcome=evil,
             )
         ],
         environment={evil: evil},
@@ -199,7 +200,7 @@ def test_the_summary_lists_means_intervals_and_counts():
     got = render(page(sections=[section(figures={}, summary=summarise(table, ["arm", "m"], "test_error"))]))
     for head in ("arm", "mean", "low", "high", "count"):
         assert f'<th scope="col">{head}</th>' in got
-    assert "18 lines" in got
+    assert "Mean test error with 95 % intervals (18 lines)" in got
 
 
 def test_the_same_page_gives_the_same_text_but_for_the_order_inside_pdfs(tmp_path):

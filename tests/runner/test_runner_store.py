@@ -1,5 +1,6 @@
 """The store keeps what it acknowledged, and names what was damaged."""
 
+import math
 import os
 import re
 import shutil
@@ -15,7 +16,7 @@ from runner_fakes import FakeGrid, row, trial
 from whyconv.errors import UserError
 from whyconv.runner import environment
 from whyconv.runner.database import FILE
-from whyconv.runner.seal import COLUMNS
+from whyconv.runner.seal import COLUMNS, seal
 from whyconv.runner.store import Store
 
 HERE = Path(__file__).parent
@@ -76,6 +77,27 @@ def test_a_second_attempt_replaces_the_row_and_adds_a_duration(folder):
             (1, 0.1),
             (2, 2.0),
         ]
+
+
+def test_rows_have_the_seconds_of_their_latest_attempt(folder):
+    better = row(trial("raise"))
+    with Store.open(folder) as store:
+        assert store.rows()[FAILED.key].seconds == 0.1
+        store.put(better, 2.0)
+        assert store.rows()[better.key].seconds == 2.0
+        assert {store.rows()[key].seconds for key in ROWS} == {0.5}
+    assert seal(better) == seal(row(trial("raise"), seconds=2.0))
+
+
+def test_rows_can_be_read_though_their_seconds_are_lost(folder):
+    key = next(iter(ROWS))
+    change(folder, "UPDATE durations SET seconds = 'long' WHERE key = ?", key)
+    with Store.read(folder) as store:
+        assert math.isnan(store.rows()[key].seconds)
+    change(folder, "DROP TABLE durations")
+    with Store.read(folder) as store:
+        assert store.rows() == {**ROWS, FAILED.key: FAILED}
+        assert all(math.isnan(each.seconds) for each in store.rows().values())
 
 
 def test_commits_wait_for_the_disk(folder):
@@ -433,6 +455,7 @@ def test_a_store_of_the_first_version_opens(tmp_path):
         assert store.verify() == []
         assert sorted(each.status for each in rows.values()) == ["failed", "ok", "ok", "ok", "ok"]
         assert len(store.durations()) == 5
+        assert sorted(each.seconds for each in rows.values()) == [0.125, 0.25, 0.25, 0.25, 0.25]
         assert len(store.environments()) == 1
         assert [run.study for run in store.runs()] == ["fake-grid"]
     assert {path.name for path in asset.iterdir()} == {FILE}

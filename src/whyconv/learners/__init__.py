@@ -61,6 +61,8 @@ class Fit:
     facts: Mapping[str, float | int | str | bool]
     trace: Mapping[str, list[float]]
     params: Any = None
+    stages: Mapping[str, Any] = field(default_factory=dict)
+    """Parameters on the way, by name: what the task knows of them goes into the row under that name."""
 
 
 class Cost(NamedTuple):
@@ -112,6 +114,13 @@ class Learner(Piece):
     @abstractmethod
     def finish(self, job: Job, state: State) -> Fit:
         """The predictor of a finished state."""
+
+    def fits(self, job: Job, state: State) -> list[Fit]:
+        """One predictor for every setting that was tried side by side.
+
+        Of several, the trial keeps the one that does best on the task, not on the sample.
+        """
+        return [self.finish(job, state)]
 
     @abstractmethod
     def cost(self, network: Network | None, shape: tuple[int, ...], m: int) -> Cost:

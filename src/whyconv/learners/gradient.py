@@ -314,7 +314,7 @@ class _Training:
         trained, kept = self.split(params)
         updates, inner = self.optimiser.update(grad, inner, trained)
         trained = optax.apply_updates(trained, updates)
-        return {**trained, **kept} if kept else trained, inner
+        return self.network.constrain({**trained, **kept} if kept else trained), inner
 
     def whole_loss(self, params: Any, data: Data) -> jax.Array:
         derived = self.network.derive(params)

@@ -54,6 +54,10 @@ class Network(Piece):
         """Entries of the parameters (a dictionary, then) that training leaves alone."""
         return ()
 
+    def constrain(self, params: Params) -> Params:
+        """The nearest parameters of the hypothesis class; learners apply it after every step."""
+        return params
+
     def derive(self, params: Params) -> Any:
         """What ``apply`` reads: the parameters, or something made of them once for all examples of a step."""
         return params
@@ -94,6 +98,14 @@ class Network(Piece):
         Scores have the shape (channels, rows); None for any other network.
         """
         del params, rows
+        return None
+
+    def threshold_nodes(self, params: Params, shape: tuple[int, ...]) -> tuple[Any, float] | None:
+        """(filters, b) if the network is a sum of soft thresholds phi_b of <w_i, x> over its nodes i.
+
+        Filters have the shape (nodes, *shape), with zeros where a node does not look; None for others.
+        """
+        del params, shape
         return None
 
     def reads_set(self, shape: tuple[int, ...]) -> bool:

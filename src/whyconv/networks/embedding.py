@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from whyconv.lazy import jnp, np
+from whyconv.networks.threshold import Threshold
 from whyconv.networks.window import CNN, FCN, LCN, Windowed
 
 Params = dict[str, Any]
@@ -36,3 +37,12 @@ def as_fcn(network: Windowed, params: Params, shape: tuple[int, ...]) -> tuple[F
         "b": params["b"][group].reshape(1, -1),
         "u": params["u"].reshape(1, -1),
     }
+
+
+def threshold_fcn(network: Threshold, params: Params, shape: tuple[int, ...]) -> Params:
+    """The parameters of an ``lsa-fcn`` that equals a sum of soft thresholds over patches."""
+    nodes = network.threshold_nodes(params, shape)
+    if nodes is None:
+        raise ValueError(f"{network.name} with these settings is no sum of soft thresholds over patches")
+    filters, _ = nodes
+    return {"w": jnp.asarray(filters.reshape(1, len(filters), -1), params["w"].dtype), "b": params["b"]}

@@ -52,11 +52,11 @@ def curves(
 
     if table.empty:
         return note(title, "There are no finished rows yet.")
-    order = _order(table[arm], arms)
+    order = in_order(table[arm], arms)
     width = theme.WIDTH if facet is None else theme.PANEL_WIDTH
     domain = y_domain or (_decades(table[y]) if log_y else _sensible(table[y]))
     frame = Frame(
-        x=x, y=y, arm=arm, seed=seed, x_title=x_title, y_title=y_title, log_x=log_x, ticks=_ticks(table[x]),
+        x=x, y=y, arm=arm, seed=seed, x_title=x_title, y_title=y_title, log_x=log_x, ticks=places(table[x]),
         domain=domain, arms=order, styles=theme.styles(order, controls), width=width,
         facet=facet, log_y=log_y,
     )  # fmt: skip
@@ -64,13 +64,13 @@ def curves(
         chart = frame.panel(table, summarise(table, [arm, x], y))
         if ceiling is not None:
             chart = alt.layer(*_ceiling(*ceiling), chart)
-        return _finish(chart.properties(width=width, height=theme.HEIGHT), title, frame)
+        return finish(chart.properties(width=width, height=theme.HEIGHT), title, frame)
     panels = []
     for number, (value, part) in enumerate(table.groupby(facet, observed=True)):
         panel = replace(frame, width=2 * width, number=number).panel(part, summarise(part, [arm, x], y))
         name = f"{facet_title or facet} = {value}"
         panels.append(panel.properties(width=width, height=theme.PANEL_HEIGHT, title=name))
-    return _finish(alt.concat(*panels, columns=2), title, frame)
+    return finish(alt.concat(*panels, columns=2), title, frame)
 
 
 def paired(
@@ -101,11 +101,11 @@ def paired(
     reach = 1.1 * max(2 * margin, float(differences["difference"].abs().max()))
     frame = Frame(
         x=x, y="difference", arm="arm", seed=seed, x_title=x_title, y_title=y_title, log_x=log_x,
-        ticks=_ticks(differences[x]), domain=y_domain or (-reach, reach), arms=[f"{pair[0]} − {pair[1]}"],
+        ticks=places(differences[x]), domain=y_domain or (-reach, reach), arms=[f"{pair[0]} − {pair[1]}"],
         styles=theme.styles(pair[:1]), width=theme.WIDTH, signed=True,
     )  # fmt: skip
     chart = alt.layer(*_band(margin), frame.panel(differences, means))
-    return _finish(chart.properties(width=theme.WIDTH, height=theme.HEIGHT), title, frame)
+    return finish(chart.properties(width=theme.WIDTH, height=theme.HEIGHT), title, frame)
 
 
 def pair_up(
@@ -130,14 +130,15 @@ def note(title: str, text: str) -> alt.TopLevelMixin:
     )
 
 
-def _order(values: Iterable[Any], arms: Sequence[str] | None) -> list[str]:
+def in_order(values: Iterable[Any], arms: Sequence[str] | None) -> list[str]:
     """The arms that occur, those named first."""
     occurring = list(dict.fromkeys(str(value) for value in values))
     named = [name for name in arms or () if name in occurring]
     return named + [name for name in occurring if name not in named]
 
 
-def _ticks(values: Iterable[Any]) -> list[float]:
+def places(values: Iterable[Any]) -> list[float]:
+    """The values that occur, in order: where ticks stand."""
     return [float(value) for value in sorted(set(values))]
 
 
@@ -185,7 +186,7 @@ def _ceiling(value: float, text: str) -> list[Any]:
     ]
 
 
-def _finish(chart: Any, title: str, frame: Frame) -> alt.TopLevelMixin:
+def finish(chart: Any, title: str, frame: Frame, also: str = "") -> alt.TopLevelMixin:
     """Title, theme, the sentence that screen readers get, and the legend for the page to draw."""
     arms = [
         {"name": name, "color": style.color, "dash": list(style.dash), "shape": style.shape}
@@ -193,7 +194,7 @@ def _finish(chart: Any, title: str, frame: Frame) -> alt.TopLevelMixin:
     ]
     return chart.properties(
         title=title,
-        description=f"{title}: {frame.y_title} against {frame.x_title}, for {', '.join(frame.arms)}",
+        description=f"{title}: {frame.y_title} against {frame.x_title}, for {', '.join(frame.arms)}{also}",
         config=theme.config(),
         usermeta={"whyconv": {"arms": arms}},
     )

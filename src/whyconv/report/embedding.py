@@ -110,7 +110,7 @@ def _parts(value: Any) -> Iterator[Spec]:
 
 
 def _csv(spec: Spec) -> str:
-    """The single runs behind a chart (what has a seed), or else its longest table."""
+    """The single runs behind a chart (what has a seed), or what counts them, or else its longest table."""
     tables: dict[tuple[str, ...], list[Spec]] = {}
     inline = [part["data"]["values"] for part in _parts(spec) if "values" in (part.get("data") or {})]
     for rows in [*spec.get("datasets", {}).values(), *inline]:
@@ -118,7 +118,7 @@ def _csv(spec: Spec) -> str:
             tables.setdefault(tuple(rows[0]), []).extend(rows)
     if not tables:
         return ""
-    columns = max(tables, key=lambda names: ("seed" in names, len(tables[names])))
+    columns = max(tables, key=lambda names: ("seed" in names, "count" in names, len(tables[names])))
     text = io.StringIO(newline="")
     writer = csv.DictWriter(text, columns, extrasaction="ignore", lineterminator="\n")
     writer.writeheader()

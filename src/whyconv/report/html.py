@@ -37,8 +37,9 @@ POLICY = (
 class Section:
     """One study: its question, its judgement, its figures, and what it takes to make them again.
 
-    ``figures`` are Altair charts by title, ``pictures`` SVG texts by title; ``rule`` holds notes such as the
-    stopping rule, ``failed`` one line per failed trial.
+    ``figures`` are Altair charts by title, ``pictures`` SVG texts by title, ``tables`` what the study derived
+    by title; ``summary`` has the means of ``outcome``; ``rule`` holds notes such as the stopping rule,
+    ``failed`` one line per failed trial.
     """
 
     study: str
@@ -49,7 +50,9 @@ class Section:
     judgement: Judgement | None = None
     figures: Mapping[str, Any] = field(default_factory=dict)
     pictures: Mapping[str, str] = field(default_factory=dict)
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     summary: pd.DataFrame | None = None
+    outcome: str = "test_error"
     command: str = ""
     seeds: Sequence[int] = ()
     settings: Mapping[str, Any] = field(default_factory=dict)

@@ -25,7 +25,6 @@ class Frame:
     x: str
     y: str
     arm: str
-    seed: str
     x_title: str
     y_title: str
     log_x: bool
@@ -34,6 +33,7 @@ class Frame:
     arms: Sequence[str]
     styles: Sequence[Style]
     width: int
+    seed: str = "seed"
     signed: bool = False
     log_y: bool = False
     facet: str | None = None
@@ -46,32 +46,35 @@ class Frame:
 
         columns = [self.arm, self.x, self.y, self.seed, *([self.facet] if self.facet else [])]
         each = alt.Chart(inline(runs[columns])).encode(
-            x=self._x(), y=self._y(field(self.y)), color=self._colour()
+            x=self.along_x(), y=self.along_y(field(self.y)), color=self.colour()
         )
         mean = alt.Chart(inline(_drawable(means, self.domain))).encode(
-            x=self._x(), y=self._y("mean"), color=self._colour()
+            x=self.along_x(), y=self.along_y("mean"), color=self.colour()
         )
-        single = [self._tip(self.arm, "arm", "nominal"), self._tip(self.x, self.x_title)]
-        single += [self._tip(self.y, self.y_title), self._tip(self.seed, "seed", "ordinal")]
+        texts = means.assign(
+            text=[_words(*line) for line in means[["mean", "low", "high", "count"]].itertuples(index=False)]
+        )
+        single = [self.tip(self.arm, "arm", "nominal"), self.tip(self.x, self.x_title)]
+        single += [self.tip(self.y, self.y_title), self.tip(self.seed, "seed", "ordinal")]
         return alt.layer(
             each.mark_line(strokeWidth=1, aria=False).encode(
                 detail=alt.Detail(field=field(self.seed), type="nominal"),
-                strokeOpacity=self._fade(alt.StrokeOpacityValue, 0.22, 0.03),
+                strokeOpacity=self.fade(alt.StrokeOpacityValue, 0.22, 0.03),
             ),
             self._interval(mean),
             mean.mark_line(strokeWidth=2.25).encode(
-                strokeDash=self._dash(), strokeOpacity=self._fade(alt.StrokeOpacityValue, 1, 0.12)
+                strokeDash=self.dash(), strokeOpacity=self.fade(alt.StrokeOpacityValue, 1, 0.12)
             ),
             mean.mark_point(filled=True, size=60, opacity=1).encode(
-                shape=self._shape(), fillOpacity=self._fade(alt.FillOpacityValue, 1, 0.12)
+                shape=self.shape(), fillOpacity=self.fade(alt.FillOpacityValue, 1, 0.12)
             ),
-            self._pointer(means),
+            self.pointer(texts),
             each.mark_circle(size=16, opacity=1, aria=False).encode(
-                fillOpacity=self._fade(alt.FillOpacityValue, 0.35, 0.03), tooltip=single
+                fillOpacity=self.fade(alt.FillOpacityValue, 0.35, 0.03), tooltip=single
             ),
         )
 
-    def _fade(self, channel: Any, full: float, faint: float) -> Any:
+    def fade(self, channel: Any, full: float, faint: float) -> Any:
         """Full where the arm is picked in the chart's own legend, or shown by the page; faint elsewhere.
 
         ``channel`` is the opacity of stroke or fill alone; that of a mark makes a PDF three times larger.
@@ -85,26 +88,27 @@ class Frame:
         """A band where there is a curve, bars where there are one or two places only."""
         import altair as alt
 
-        spread = mean.encode(y=self._y("low"), y2="high")
+        spread = mean.encode(y=self.along_y("low"), y2="high")
         if len(self.ticks) > 2:
-            fade = self._fade(alt.FillOpacityValue, 0.15, 0.02)
+            fade = self.fade(alt.FillOpacityValue, 0.15, 0.02)
             return spread.mark_area(opacity=1, aria=False).encode(fillOpacity=fade)
-        fade = self._fade(alt.StrokeOpacityValue, 0.8, 0.1)
+        fade = self.fade(alt.StrokeOpacityValue, 0.8, 0.1)
         return spread.mark_rule(strokeWidth=2, aria=False).encode(strokeOpacity=fade)
 
-    def _pointer(self, means: pd.DataFrame) -> Any:
-        """Strips around measured places: the one under the pointer shows a rule and reads off all arms."""
+    def pointer(self, texts: pd.DataFrame) -> Any:
+        """Strips around measured places: the one under the pointer shows a rule and reads off all arms.
+
+        ``texts`` has one line per arm and place, with a column ``text``. The selections that :meth:`fade`
+        refers to come with it.
+        """
         import altair as alt
 
-        texts = means.assign(
-            text=[_words(*line) for line in means[["mean", "low", "high", "count"]].itertuples(index=False)]
-        )
         wide = texts.pivot(index=self.x, columns=self.arm, values="text").fillna("not measured").reset_index()
         wide = wide.rename(columns={arm: f"arm{number}" for number, arm in enumerate(self.arms)})
         edges = strips(self.ticks, self.log_x)
         places = [self.ticks.index(float(value)) for value in wide[self.x]]
         wide = wide.assign(start=[edges[at] for at in places], end=[edges[at + 1] for at in places])
-        tips = [self._tip(f"arm{n}", arm, "nominal") for n, arm in enumerate(self.arms) if f"arm{n}" in wide]
+        tips = [self.tip(f"arm{n}", arm, "nominal") for n, arm in enumerate(self.arms) if f"arm{n}" in wide]
         near = alt.selection_point(
             name=f"near{self.number}", on="pointerover", clear="pointerout", fields=["start"], empty=False
         )
@@ -112,21 +116,21 @@ class Frame:
         shown = alt.param(name="shown", value=[])
         base = alt.Chart(inline(wide))
         rule = base.mark_rule(strokeWidth=1, aria=False).encode(
-            x=self._x(), strokeOpacity=alt.condition(near, alt.value(0.6), alt.value(0))
+            x=self.along_x(), strokeOpacity=alt.condition(near, alt.value(0.6), alt.value(0))
         )
         strip = base.mark_rect(fill="transparent", opacity=1, aria=False).encode(
-            x=self._x("start"), x2="end", tooltip=[self._tip(self.x, self.x_title), *tips]
+            x=self.along_x("start"), x2="end", tooltip=[self.tip(self.x, self.x_title), *tips]
         )
         named = strip.properties(name=f"strip{self.number}")
         return alt.layer(rule, named.add_params(near, picked, shown))
 
-    def _tip(self, column: str, title: str, kind: Any = "quantitative") -> alt.Tooltip:
+    def tip(self, column: str, title: str, kind: Any = "quantitative") -> alt.Tooltip:
         import altair as alt
 
         shape = ".4~g" if kind == "quantitative" else alt.Undefined
         return alt.Tooltip(field=field(column), type=kind, title=title, format=shape)
 
-    def _x(self, column: str | None = None) -> alt.X:
+    def along_x(self, column: str | None = None) -> alt.X:
         import altair as alt
 
         whole = all(float(tick).is_integer() for tick in self.ticks)
@@ -144,17 +148,17 @@ class Frame:
             ),
         )
 
-    def _y(self, column: str) -> alt.Y:
+    def along_y(self, column: str) -> alt.Y:
         """The title stands flat above the axis, where it is read first."""
         import altair as alt
 
         given = {} if self.domain is None else {"domain": list(self.domain), "nice": False}
         plain = "format(datum.value, datum.value ? '+~g' : 'd')" if self.signed else alt.Undefined
-        powers = [10.0**i for i in range(-12, 31)] if self.log_y else []
+        marks = logarithmic(self.domain) if self.log_y and self.domain else []
         axis = alt.Axis(
-            values=[power for power in powers if given["domain"][0] <= power <= given["domain"][1]]
-            or alt.Undefined,
-            format="~e" if powers and max(self.domain or (0, 0)) >= 1e5 else "~g",
+            values=marks or alt.Undefined,
+            tickCount=8 if marks else alt.Undefined,
+            format="~e" if marks and marks[-1] >= 1e5 else "~g",
             labelExpr=plain,
             titleAngle=0,
             titleAlign="left",
@@ -166,7 +170,7 @@ class Frame:
         scale = alt.Scale(type="log" if self.log_y else "linear", **given)
         return alt.Y(field=column, type="quantitative", title=self.y_title, scale=scale, axis=axis)
 
-    def _colour(self) -> alt.Color:
+    def colour(self) -> alt.Color:
         import altair as alt
 
         widest = 7.2 * max(len(name) for name in self.arms) + 46
@@ -178,17 +182,18 @@ class Frame:
             symbolSize=90,
             symbolStrokeWidth=2,
             symbolDash=[1, 0],
+            labelLimit=self.width,
             columnPadding=18,
             offset=34,
         )
         return self._by_arm(alt.Color, [style.color for style in self.styles], legend=legend)
 
-    def _dash(self) -> alt.StrokeDash:
+    def dash(self) -> alt.StrokeDash:
         import altair as alt
 
         return self._by_arm(alt.StrokeDash, [list(style.dash) for style in self.styles], legend=None)
 
-    def _shape(self) -> alt.Shape:
+    def shape(self) -> alt.Shape:
         import altair as alt
 
         return self._by_arm(alt.Shape, [style.shape for style in self.styles])
@@ -211,6 +216,18 @@ def strips(ticks: Sequence[float], log: bool) -> list[float]:
     halves = [(left + right) / 2 for left, right in pairwise(places)]
     bounds = [places[0] - beyond, *halves, places[-1] + beyond]
     return [2**bound if log else bound for bound in bounds]
+
+
+def logarithmic(domain: Domain) -> list[float]:
+    """The powers of ten in ``domain``; also twice and five times these where there are fewer than three.
+
+    >>> logarithmic((1, 1000)), logarithmic((30, 600))
+    ([1.0, 10.0, 100.0, 1000.0], [50.0, 100.0, 200.0, 500.0])
+    """
+    fine = [digit * 10.0**power for power in range(-12, 31) for digit in (1, 2, 5)]
+    inside = [mark for mark in fine if domain[0] <= mark <= domain[1]]
+    powers = [mark for mark in inside if mark in fine[::3]]
+    return powers if len(powers) > 2 else inside
 
 
 def inline(frame: Any) -> alt.InlineData:

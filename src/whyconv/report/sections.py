@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from whyconv.report.figures import figure, picture
 from whyconv.report.notation import prose
-from whyconv.report.wording import badge, command, count, numbers, seeds, table
+from whyconv.report.wording import badge, command, count, numbers, seeds, table, words
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +34,8 @@ def study_section(section: Section, anchor: str) -> str:
     origin = [escape(section.reference)] if section.reference else []
     origin.append(f"<code>{escape(section.study)}</code>")
     judged = _judgement(section)
-    tables = _summary(section.summary) + _settings(section.settings)
+    tables = "".join(_derived(title, frame) for title, frame in section.tables.items())
+    tables += _summary(section.summary, section.outcome) + _settings(section.settings)
     return (
         f'<section id="{anchor}" class="study"><header><p class="kicker">{" · ".join(origin)}</p>'
         f"<h2>{escape(section.title)}</h2></header>"
@@ -83,13 +84,20 @@ def _provenance(section: Section) -> str:
     return f'<div class="provenance">{command(section.command)}{said}{failed}</div>'
 
 
-def _summary(summary: pd.DataFrame | None) -> str:
+def _derived(title: str, frame: pd.DataFrame) -> str:
+    """A table of the study's own, open to the eye."""
+    shown = frame.astype(object).where(frame.notna(), None)
+    lines = table([str(name) for name in shown.columns], shown.itertuples(index=False, name=None))
+    return f"<figure><figcaption><h3>{prose(title)}</h3></figcaption>{lines}</figure>"
+
+
+def _summary(summary: pd.DataFrame | None, outcome: str) -> str:
     if summary is None:
         return ""
     if summary.empty:
         return '<p class="quiet">There are no means yet: no trial has finished.</p>'
     lines = table([str(name) for name in summary.columns], summary.itertuples(index=False, name=None))
-    head = f"Means with 95 % intervals ({count(len(summary), 'line')})"
+    head = f"Mean {escape(words(outcome))} with 95 % intervals ({count(len(summary), 'line')})"
     return f"<details><summary>{head}</summary>{lines}</details>"
 
 

@@ -97,6 +97,11 @@ def seeds(values: Sequence[int]) -> str:
     return f"seed{'s' if len(set(values)) > 1 else ''} {', '.join(parts)}"
 
 
+def words(column: str) -> str:
+    """A measured column as it is spoken of: ``test_error`` is the test error."""
+    return column.replace("_", " ")
+
+
 def count(quantity: int, singular: str, plural: str | None = None) -> str:
     """``3 rows``, ``1 row``, ``no rows``."""
     word = singular if quantity == 1 else plural or f"{singular}s"
@@ -115,13 +120,15 @@ def duration(seconds: float | None) -> str:
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A plain table of values; numbers are set at the right by the style sheet."""
+    """A plain table of values; numbers are set at the right by the style sheet, and None is a dash."""
     head = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in columns)
     body = "".join("<tr>" + "".join(_cell(value) for value in row) + "</tr>" for row in rows)
     return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
 
 
 def _cell(value: Any) -> str:
+    if value is None:
+        return '<td class="number">–</td>'
     plain = value.item() if hasattr(value, "item") else value
     kind = ' class="number"' if isinstance(plain, int | float) and not isinstance(plain, bool) else ""
     return f"<td{kind}>{number(plain)}</td>"

@@ -164,6 +164,7 @@ class _Run:
             trace=outcome.trace,
             error=outcome.error,
             environment=self._environment,
+            seconds=outcome.seconds,
         )
         self._store.put(row, outcome.seconds, outcome.traceback)
         self._rows[row.key] = row

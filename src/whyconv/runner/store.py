@@ -11,8 +11,9 @@ import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -130,7 +131,8 @@ class Store:
                 damaged.append(str(columns[0]))
             else:
                 rows[columns[0]] = unseal(columns)
-        return rows, damaged
+        took = self._seconds()
+        return {key: replace(row, seconds=took.get(key, nan)) for key, row in rows.items()}, damaged
 
     def rows(self, keys: Iterable[str] | None = None) -> dict[str, Row]:
         """The rows by key, sorted: those asked for that are there, or all; a damaged one is refused."""
@@ -152,6 +154,14 @@ class Store:
         """What every attempt took, sorted by key and attempt."""
         query = "SELECT key, attempt, seconds, finished_at FROM durations ORDER BY key, attempt"
         return [Duration(*columns) for columns in self._select(query)]
+
+    def _seconds(self) -> dict[str, float]:
+        """What the latest attempt at each trial took, as far as it can be read: rows do not depend on it."""
+        try:
+            found = self._select("SELECT key, seconds FROM durations ORDER BY key, attempt")
+        except UserError:
+            return {}
+        return {key: seconds for key, seconds in found if isinstance(seconds, float)}
 
     # -- what the rows came from ----------------------------------------------------------------
 

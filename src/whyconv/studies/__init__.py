@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
@@ -55,6 +56,8 @@ class Study(Piece):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
     """Overrides by name; ``quick`` takes seconds, ``paper`` has the paper's sizes."""
 
+    outcome: ClassVar[str] = "test_error"
+    """The measured column whose means are shown."""
     adaptive: ClassVar[bool] = False
     """Whether ``plan`` wants more trials once it has seen rows."""
 
@@ -64,6 +67,10 @@ class Study(Piece):
     def plan(self, rows: Mapping[str, Row]) -> list[Point]:
         """Every trial wanted, given the rows so far (by trial key); those without a row get run."""
 
+    def outlook(self) -> list[Trial]:
+        """The trials that the forecast of time is made for; an adaptive study may guess what will follow."""
+        return [point.trial for point in self.plan({})]
+
     @abstractmethod
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The verdict from the finished rows."""
@@ -71,6 +78,14 @@ class Study(Piece):
     @abstractmethod
     def figures(self, table: pd.DataFrame) -> dict[str, altair.TopLevelMixin]:
         """Charts by title, from one line per trial."""
+
+    def tables(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+        """Derived tables by title: what was measured, in the study's own terms, such as m* with intervals.
+
+        ``table`` may lack trials. Cells are numbers or texts; a missing one is shown as a dash.
+        """
+        del table
+        return {}
 
     def measured(self, table: pd.DataFrame) -> pd.DataFrame:
         """The lines that means are shown of: all, or without those that only served to tune."""
@@ -81,12 +96,15 @@ class Study(Piece):
         return {}
 
     def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
-        """One line per trial with a good row: labels, seed, and the measured columns."""
+        """One line per trial with a good row: labels, seed, the measured columns, and seconds if known."""
         import pandas as pd
 
-        lines = [
-            {**point.labels, "seed": point.trial.seed, **rows[point.trial.key].result}
-            for point in points
-            if point.trial.key in rows and rows[point.trial.key].status == "ok"
-        ]
+        lines = []
+        for point in points:
+            row = rows.get(point.trial.key)
+            if row is not None and row.status == "ok":
+                line = {**point.labels, "seed": point.trial.seed, **row.result}
+                if isfinite(row.seconds):
+                    line.setdefault("seconds", row.seconds)
+                lines.append(line)
         return pd.DataFrame(lines)

@@ -47,6 +47,7 @@ class GridStudy(Study):
     m: tuple[int, ...]
     test_size: int = Field(1000, ge=1, le=1_000_000)
     exact: bool = False
+    risk: bool = False
 
     @field_validator("arms")
     @classmethod
@@ -86,7 +87,8 @@ class GridStudy(Study):
             if model is not None:
                 network = changed(network, {"parameters": model.parameter_count(task.shape)})
         values = {"task": task, "network": network, "learner": arm.learner, "m": m, "seed": seed}
-        return checked(Trial, {**values, "test_size": self.test_size, "exact": self.exact}, f"arm {name}")
+        values |= {"test_size": self.test_size, "exact": self.exact, "risk": self.risk}
+        return checked(Trial, values, f"arm {name}")
 
 
 def complete_arms(arms: dict[str, Arm], needed: Iterable[str]) -> dict[str, Arm]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BeforeValidator
@@ -83,6 +83,17 @@ class Task(Piece):
         :meth:`set_law` would list too many sets.
         """
         del world, parts
+        return None
+
+    def threshold_facts(
+        self, world: jax.Array, filters: np.ndarray, bias: float
+    ) -> Mapping[str, float | bool] | None:
+        """What the task knows without sampling of f(x) = sum_i phi_b(<w_i, x>), phi_b the soft threshold.
+
+        ``filters`` = (w_1, w_2, ...), each of the input's shape, ``bias`` = b. None where the task has
+        nothing to say of such networks.
+        """
+        del world, filters, bias
         return None
 
     def data_digest(self) -> str | None:

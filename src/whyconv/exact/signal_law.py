@@ -1,0 +1,87 @@
+"""The law of signals among noise (Lahoti et al. 2024, and its variations) as plain numbers, for NumPy.
+
+The paper's full text could not be had; the model is reconstructed from its abstract, a summary and the
+authors' own notes. An input has k patches of d coordinates. A patch i holds noise sigma_i eps_i alone, or
+noise and s times its signal u_i, s = +1 or -1, |u_i| = 1, the signal perhaps rolled. *Which* patches hold a
+signal, how it is rolled and with which signs is called the scene; given it the patches are independent.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class SignalLaw:
+    """What :class:`whyconv.tasks.signal.Signal` draws from once its world is known (before any rotation).
+
+    ``table[rho, i]`` = the signal u_i of patch i, rolled by rho; all rolls are equally likely, each holder's
+    its own. ``sigmas[i]`` = sigma_i; ``live[i, j]``: whether coordinate j of patch i has noise at all.
+    ``place`` = the one holder, from 1, or None for ``signals`` different random ones with the same sign
+    y. With ``product`` two different random patches have independent signs, and y is their product.
+    Without ``noisy_signal`` the holders have no noise.
+    """
+
+    table: Floats
+    sigmas: Floats
+    live: NDArray[np.bool_]
+    noise_law: str = "gaussian"
+    noisy_signal: bool = True
+    place: int | None = None
+    signals: int = 1
+    product: bool = False
+
+    @property
+    def patches(self) -> int:
+        """k."""
+        return self.table.shape[1]
+
+    @property
+    def holders(self) -> int:
+        """How many patches hold a signal."""
+        return 2 if self.product else self.signals
+
+    @property
+    def share(self) -> Floats:
+        """P(patch i holds a signal): r/k for r holders; 1 and 0 where the place is fixed."""
+        if self.place is not None:
+            return (np.arange(1, self.patches + 1) == self.place).astype(float)
+        return np.full(self.patches, self.holders / self.patches)
+
+    @property
+    def pair(self) -> float:
+        """E[s_i s_j] for two patches i != j, s = 0 without a signal: r(r-1) / (k(k-1)); 0 for a product."""
+        if self.product or self.signals == 1:
+            return 0.0
+        return self.signals * (self.signals - 1) / (self.patches * (self.patches - 1))
+
+
+def simulate(law: SignalLaw, count: int, seed: int) -> tuple[Floats, NDArray[np.int64]]:
+    """Inputs (count, k, d) and labels; NumPy's own draws, which share nothing with the task's sampler."""
+    rng = np.random.default_rng(seed)
+    rolls, patches, dim = law.table.shape
+    first, second = rng.choice([-1, 1], (2, count))
+    if law.place is not None:
+        seats = np.full((count, 1), law.place - 1)
+    else:
+        seats = np.argsort(rng.random((count, patches)), axis=1)[:, : law.holders]
+    signs = np.stack([first, second], axis=1) if law.product else np.repeat(first[:, None], law.holders, 1)
+    held = np.zeros((count, patches))
+    np.put_along_axis(held, seats, signs, axis=1)
+    size = (count, patches, dim)
+    if law.noise_law == "uniform":
+        noise = rng.uniform(-(3**0.5), 3**0.5, size)
+    elif law.noise_law == "laplace":
+        noise = rng.laplace(0, 0.5**0.5, size)
+    else:
+        noise = rng.normal(size=size)
+    noise = noise * law.sigmas[:, None] * law.live
+    if not law.noisy_signal:
+        noise = noise * (held == 0)[..., None]
+    means = law.table[rng.integers(rolls, size=(count, patches)), np.arange(patches)]
+    return noise + held[..., None] * means, first * second if law.product else first

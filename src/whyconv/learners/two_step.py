@@ -1,0 +1,144 @@
+"""The two-step projected gradient descent of Lahoti et al., with its constants as knobs."""
+
+from __future__ import annotations
+
+from math import log, prod, sqrt
+from typing import Any, ClassVar, Literal, NamedTuple
+
+from pydantic import Field
+
+from whyconv.lazy import jax, jnp, np
+from whyconv.learners import Cost, Fit, Job, Learner
+from whyconv.learners.gradient import PASSES
+from whyconv.learners.projected import Descending, Projected
+from whyconv.networks import Network
+from whyconv.networks.threshold import Threshold, plain
+from whyconv.spec import once
+
+DONE = 2
+
+
+class Steps(NamedTuple):
+    """Parameters after the last step, after the first, and how many were taken."""
+
+    params: Any
+    first: Any
+    step: jax.Array
+
+
+class TwoStep(Learner, name="two-step"):
+    """Two steps of projected gradient descent: find the signal roughly, then denoise it.
+
+    1. w ~ N(0, 1/(10 k d)^2), b = 0; one step of size ``rate_1``; every filter is normalised. With b = 0 and
+       tiny w the gradient is -(1/m) sum y x_i: alignment 1/sqrt(1 + sigma^2 k^2 d / m) for the LCN, with kd
+       in place of k^2 d for the CNN.
+    2. b = ``bias_1``, (1/32) sqrt((k + d) ln(kd) / (kd)) if not given: patches without signal fall below
+       the threshold and leave the gradient; one step of size ``rate_2``, 10^3 k if not given; normalised.
+    Last, b = ``bias_2``.
+
+    k = patches, d = patch_dim. The algorithm is reconstructed from second-hand text. What works: the
+    residual must stay near y in step two, so the default loss is the correlation -y f; the squared loss on
+    the *same* examples turns the filters round, on ``fresh`` ones (the second half) it does not. The second
+    step helps in the regime 3 sigma <= b_1 < alignment after step one, which the literal 1/32 meets only for
+    small sigma: the row says whether it did (``denoises_step_one``), with ``alignment_step_one``.
+    ``normalise``: to the unit *sphere*, or into the *ball* (as the summary has it).
+    """
+
+    reference: ClassVar[str] = "Lahoti et al., upper bounds for LCN and CNN"
+
+    rate_1: float = Field(1.0, gt=0, le=1e9)
+    bias_1: float | None = Field(None, ge=0, le=1e3)
+    rate_2: float | None = Field(None, gt=0, le=1e12)
+    bias_2: float = Field(1e-4, ge=0, le=1e3)
+    loss: Literal["correlation", "logistic", "squared"] = "correlation"
+    fresh: bool = False
+    normalise: Literal["sphere", "ball"] = "sphere"
+
+    def refusal(self, network: Network | None, m: int) -> str:
+        """A sum of soft thresholds, and two examples where each step takes its own."""
+        if network is not None and not (isinstance(network, Threshold) and plain(network)):
+            return "two-step trains the lsa networks without second layer and with activation lsa; take one"
+        if self.fresh and m < 2:
+            return f"m = {m} was given, and fresh = true needs an example for each step; take 2 or more"
+        return super().refusal(network, m)
+
+    def first_bias(self, shape: tuple[int, ...]) -> float:
+        """b_1 as given, or the paper's (1/32) sqrt((k + d) ln(kd) / (kd))."""
+        if self.bias_1 is not None:
+            return self.bias_1
+        k, d = shape
+        return sqrt((k + d) * log(k * d) / (k * d)) / 32
+
+    def start(self, job: Job) -> Steps:
+        """Tiny filters, no threshold."""
+        network = job.network
+        assert isinstance(network, Threshold)
+        _, nodes, entries = network.blocks(job.shape)
+        w = jax.random.normal(job.init, (network.groups(job.shape), nodes, entries), dtype=float)
+        params = {"w": w / (10 * prod(job.shape)), "b": jnp.zeros((), float)}
+        return Steps(params, params, jnp.zeros((), int))
+
+    def advance(self, job: Job, state: Steps) -> Steps:
+        """The next of the two steps."""
+        assert isinstance(job.network, Threshold)
+        first, number = int(state.step) == 0, state.step.dtype
+        half = job.m // 2 if self.fresh else job.m
+        begin, end = (0, half) if first else (job.m - half, job.m)
+        k = job.shape[0]
+        rate = self.rate_1 if first else (self.rate_2 or 1e3 * k)
+        data = (job.sample.x, job.sample.y, np.asarray(begin, number), np.asarray(end, number))
+        params = taken(job.network, self.loss, self.normalise)(state.params, *data, rate)
+        after = self.first_bias(job.shape) if first else self.bias_2
+        params = {**params, "b": jnp.full_like(params["b"], after)}
+        return Steps(params, params if first else state.first, state.step + 1)
+
+    def progress(self, state: Steps) -> float:
+        """None, one or both steps."""
+        return int(state.step) / DONE
+
+    def finish(self, job: Job, state: Steps) -> Fit:
+        """The network after both steps, and its parameters after the first."""
+        network = job.network
+        assert isinstance(network, Threshold)
+        half = job.m // 2 if self.fresh else job.m
+        facts: dict[str, float | int | str | bool] = {
+            "steps": DONE,
+            "bias_1": self.first_bias(job.shape),
+            "bias": self.bias_2,
+            "parameters": network.parameter_count(job.shape),
+            "train_flops": PASSES * network.flops(job.shape) * half * DONE,
+        }
+        params = state.params
+        return Fit(
+            lambda x: np.asarray(scored(network)(params, x)), facts, {}, params, {"step_one": state.first}
+        )
+
+    def cost(self, network: Network | None, shape: tuple[int, ...], m: int) -> Cost:
+        """Two steps of three forward passes."""
+        assert network is not None
+        work = DONE * PASSES * network.step_flops(shape, m)
+        return Cost(work, work, 12.0 * m * prod(shape) + 32.0 * network.stored(shape))
+
+
+@once
+def scored(network: Threshold) -> Any:
+    """The compiled network."""
+    return jax.jit(lambda params, x: network.apply(params, network.prepare(x)))
+
+
+@once
+def taken(network: Threshold, loss: str, normalise: str) -> Any:
+    """The compiled step on the examples ``begin`` to ``end``, normalised."""
+    descending = Descending(network, Projected.model_validate({"rates": (1.0,), "loss": loss}))
+
+    @jax.jit
+    def step(params: Any, x: jax.Array, y: jax.Array, begin: Any, end: Any, rate: Any) -> Any:
+        data = descending.lay(jnp.roll(x, -begin, axis=0), jnp.roll(y, -begin), end - begin)
+        grid = jax.tree.map(lambda part: part[None], params)
+        _, grad = descending.gradient(grid, data)
+        w = params["w"] - rate * grad["w"][0]
+        length = jnp.linalg.norm(w, axis=-1, keepdims=True)
+        length = jnp.maximum(length, jnp.finfo(w.dtype).tiny)
+        return {**params, "w": w / (length if normalise == "sphere" else jnp.maximum(length, 1.0))}
+
+    return step

@@ -1,0 +1,48 @@
+"""Open question of Lahoti et al.: noise that differs from patch to patch."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from whyconv.studies._complexity import above
+from whyconv.studies._grid import Arm
+from whyconv.studies._lahoti import BROKEN, FAIR, AxisStudy, factor_change, sharers
+from whyconv.verdict import Evidence
+
+
+class UnevenNoise(AxisStudy, name="lahoti.uneven-noise"):
+    """What weight sharing saves when noise differs from patch to patch.
+
+    sigma_i grows geometrically over the k = 20 patches, from the quietest to the loudest by the factor on
+    the axis, with the same mean square. The CNN's one threshold must serve all; so must the LCN's, whose
+    filters may shrink one by one.
+    """
+
+    reference: ClassVar[str] = "Lahoti et al., open question: heterogeneous noise (reconstructed)"
+    title: ClassVar[str] = "Noise that differs by patch: sharing keeps its advantage"
+    criterion: ClassVar[str] = (
+        "95 % intervals: m* of the LCN is more than 5 times that of the CNN at every unevenness. The "
+        "change of that factor from even to the most uneven noise is shown, no outcome presumed."
+    )
+    broken: ClassVar[str] = BROKEN
+    rule: ClassVar[str] = FAIR
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "quick": {},
+        "paper": {"seeds": 20, "values": [1, 2, 4, 8]},
+    }
+    needed: ClassVar[tuple[str, ...]] = tuple(sharers())
+    axis: ClassVar[str] = "unevenness"
+    field: ClassVar[str] = "uneven"
+    axis_title: ClassVar[str] = "noise of the loudest patch over that of the quietest"
+
+    arms: dict[str, Arm] = Field(default_factory=sharers, validate_default=True)
+    values: tuple[float, ...] = (1, 4)
+
+    def growth(self, cnn: Any, lcn: Any) -> list[Evidence]:
+        """The change of the factor: shown, and against nothing."""
+        first, last = min(lcn), max(lcn)
+        change = factor_change(cnn, lcn, first, last)
+        return [above(0, change, f"factor at unevenness {last:g} over that at {first:g}")]

@@ -1,0 +1,354 @@
+"""A signal among noise: the dynamic signal distribution of Lahoti et al. 2024, and ways to bend it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from whyconv.lazy import jax, jnp, np
+from whyconv.tasks import Sample, Task
+
+if TYPE_CHECKING:
+    from whyconv.exact.signal_bayes import BayesRisk
+    from whyconv.exact.signal_law import SignalLaw
+
+LARGEST_ROTATION = 4096
+"""Coordinates up to which one orthogonal matrix turns the whole input."""
+
+
+class Signal(Task, name="signal"):
+    """One signed signal in one of k patches, noise in all: y = +1 or -1, x_i = sigma N(0, I) + y w* [i = t].
+
+    An input is x = (x_1, ..., x_k) with x_i in R^d. The unit signal w* is uniform on the sphere, one a seed;
+    y is fair, the place t uniform (the paper's DSD). The paper's full text could not be had: the model is
+    reconstructed from second-hand text, where "noisy signed signal" decides that the signal has noise, too.
+
+    Symbols: ``patches`` = k, ``patch_dim`` = d, ``sigma``.
+
+    Open questions and conditions to break, each off by default:
+
+    - ``place``: the one patch, from 1, that always holds the signal (SSD);
+    - ``noisy_signal`` = False: the signal's patch is y w* without noise, as in Karp et al. 2021;
+    - ``signals`` = r: r different random patches hold y w* at once;
+    - ``uneven`` = u: patch i has its own sigma_i, growing geometrically with sigma_k / sigma_1 = u and with
+      root mean square ``sigma``;
+    - ``noise_law``: independent gaussian, uniform or laplace coordinates of standard deviation sigma_i;
+    - ``patch_dims``: patch i uses its first patch_dims[i] coordinates, the others are 0; its signal is that
+      many entries of w*, scaled to length 1;
+    - ``label`` = product: two different random patches hold s_1 w* and s_2 w*, independent fair signs, and
+      y = s_1 s_2, which no sum over patches can tell;
+    - ``shift``: a signal is rolled cyclically inside its patch (its live coordinates) by 0, ..., shift;
+    - ``rotated``: one random orthogonal matrix for each patch (*patches*: what a shared filter looks for
+      differs from patch to patch) or one for all k d coordinates (*all*: there are no patches). Fully
+      connected networks see the same problem: the controls.
+    """
+
+    reference: ClassVar[str] = "Lahoti et al., Dynamic Signal Distribution"
+
+    patches: int = Field(20, ge=1, le=10_000)
+    patch_dim: int = Field(20, ge=1, le=4096)
+    sigma: float = Field(0.1, gt=0.0, le=1e3)
+    place: int | None = Field(None, ge=1)
+    noisy_signal: bool = True
+    signals: int = Field(1, ge=1)
+    uneven: float = Field(1.0, ge=1.0, le=1e6)
+    noise_law: Literal["gaussian", "uniform", "laplace"] = "gaussian"
+    patch_dims: tuple[int, ...] | None = None
+    label: Literal["signal", "product"] = "signal"
+    shift: int = Field(0, ge=0)
+    rotated: Literal["no", "patches", "all"] = "no"
+
+    @model_validator(mode="after")
+    def _fits(self) -> Signal:
+        for wrong, sentence in (*self._places(), *self._parts()):
+            if wrong:
+                raise ValueError(sentence)
+        return self
+
+    def _places(self) -> list[tuple[bool, str]]:
+        """What may be wrong with the places of signals."""
+        k, place, signals, product = self.patches, self.place, self.signals, self.label == "product"
+        return [
+            (
+                place is not None and place > k,
+                f"place = {place} was given, and there are patches = {k}; take 1 to {k}",
+            ),
+            (signals > k, f"signals = {signals} do not fit into patches = {k}; take signals <= patches"),
+            (
+                signals > 1 and place is not None,
+                f"signals = {signals} take random patches, and place = {place} fixes one; leave out either",
+            ),
+            (
+                product and place is not None,
+                f"label = product needs two random patches, and place = {place} fixes one; leave it out",
+            ),
+            (
+                product and signals > 1,
+                f"label = product has two signals, and signals = {signals} was given; leave it out",
+            ),
+            (
+                product and k < 2,
+                "label = product needs two patches, and patches = 1 was given; take patches >= 2",
+            ),
+        ]
+
+    def _parts(self) -> list[tuple[bool, str]]:
+        """What may be wrong with noise, sizes and rotations."""
+        k, d, sizes, rotated = self.patches, self.patch_dim, self.patch_dims, self.rotated
+        outside = [size for size in sizes or () if not 1 <= size <= d]
+        return [
+            (
+                self.uneven > 1 and k < 2,
+                f"uneven = {self.uneven:g} compares patches, and patches = 1 was given; take uneven = 1",
+            ),
+            (
+                self.shift >= d,
+                f"shift = {self.shift} goes around patch_dim = {d}; take shift < patch_dim",
+            ),
+            (
+                sizes is not None and rotated != "no",
+                f"patch_dims leaves coordinates unused, and rotated = {rotated} mixes them; leave out either",
+            ),
+            (
+                sizes is not None and len(sizes) != k,
+                f"patch_dims has {len(sizes or ())} sizes, and there are patches = {k}; give one for each",
+            ),
+            (
+                bool(outside),
+                f"patch_dims holds {next(iter(outside), d)}, and patch_dim = {d} allows 1 to {d}; take those",
+            ),
+            (
+                rotated == "all" and k * d > LARGEST_ROTATION,
+                f"rotated = all turns at most {LARGEST_ROTATION} coordinates, and there are {k * d}; "
+                "take fewer, or rotated = patches",
+            ),
+        ]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(patches, patch_dim)."""
+        return (self.patches, self.patch_dim)
+
+    @property
+    def sizes(self) -> tuple[int, ...]:
+        """How many coordinates each patch uses."""
+        return self.patch_dims or (self.patch_dim,) * self.patches
+
+    def sigmas(self) -> np.ndarray:
+        """sigma_i = c u^((i-1)/(k-1)), c such that the mean of sigma_i^2 is sigma^2; u = ``uneven``."""
+        steps = self.uneven ** (np.arange(self.patches) / max(self.patches - 1, 1))
+        return self.sigma * steps / np.sqrt(np.mean(steps**2))
+
+    def live(self) -> np.ndarray:
+        """Whether a coordinate is used, (patches, patch_dim)."""
+        return np.arange(self.patch_dim) < np.asarray(self.sizes)[:, None]
+
+    def signal(self, world: jax.Array) -> jax.Array:
+        """The signal of every patch, (patches, patch_dim), neither rolled nor rotated; each of length 1."""
+        return self._signal(jax.random.bits(jax.random.fold_in(world, 0), (self.patch_dim,), jnp.uint32))
+
+    def _signal(self, words: jax.Array) -> jax.Array:
+        """From the world's first words; how many are drawn beyond changes none of them."""
+        normal = _noise("gaussian", words[: self.patch_dim])
+        rows = jnp.where(self.live(), normal, 0)
+        return rows / jnp.linalg.norm(rows, axis=1, keepdims=True)
+
+    def rotation(self, world: jax.Array) -> jax.Array | None:
+        """The orthogonal matrices: (patches, d, d), or one of all coordinates; None if nothing is rotated."""
+        key = jax.random.fold_in(world, 1)
+        if self.rotated == "patches":
+            return jax.random.orthogonal(key, self.patch_dim, (self.patches,), float)
+        if self.rotated == "all":
+            return jax.random.orthogonal(key, self.patches * self.patch_dim, (), float)
+        return None
+
+    def _words(self, keys: jax.Array, numbers: jax.Array) -> jax.Array:
+        """The random words of each key and number: three, one and one more a patch, one a coordinate."""
+        count = 3 + self.patches * (2 + self.patch_dim)
+        fold = jax.random.fold_in
+        return jax.vmap(lambda key, i: jax.random.bits(fold(key, i), (count,), jnp.uint32))(keys, numbers)
+
+    def _scene(self, words: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
+        """Of an example's words: signs of the signals by patch, 0 where there is none; rolls; the label.
+
+        A word modulo n is uniform up to n / 2^32.
+        """
+        k = self.patches
+        first, second = (1 - 2 * ((words[0] >> bit) & 1).astype(jnp.int32) for bit in (0, 1))
+        patch = jnp.arange(k, dtype=jnp.uint32)
+        seat = words[1] % k if self.place is None else self.place - 1
+        held = jnp.where(patch == seat, first, 0)
+        if self.signals > 1:
+            order = jnp.argsort(words[3 : k + 3])
+            held = jnp.zeros(k, jnp.int32).at[order[: self.signals]].set(first)
+        if self.label == "product":
+            other = (seat + 1 + words[2] % (k - 1)) % k
+            held = jnp.where(patch == other, second, held)
+        rolled = (words[k + 3 : 2 * k + 3] % (self.shift + 1)).astype(jnp.int32)
+        return held, rolled, first * second if self.label == "product" else first
+
+    def examples(self, world: jax.Array, draws: jax.Array, index: jax.Array) -> Sample:
+        """The numbered examples, x of shape (example, patches, patch_dim).
+
+        The world's words and those of all examples come from one call of the cipher, most of what takes
+        time to compile. They are the same 32-bit words in single and in double precision.
+        """
+        keys = jnp.concatenate([jnp.broadcast_to(draws, index.shape), world[None]])
+        every = self._words(keys, jnp.concatenate([index, jnp.zeros(1, index.dtype)]))
+        words, signal = every[:-1], self._signal(every[-1])
+        held, rolled, labels = jax.vmap(self._scene)(words)
+        if self.shift:
+            signal = jnp.take_along_axis(signal[None], _sources(rolled, self.sizes, self.patch_dim), axis=2)
+        noise = _noise(self.noise_law, words[:, 2 * self.patches + 3 :]).reshape(-1, *self.shape)
+        x = noise * jnp.asarray(self.sigmas()[:, None] * self.live(), noise.dtype)
+        if not self.noisy_signal:
+            x = jnp.where(held[..., None] == 0, x, 0)
+        x = x + held[..., None].astype(x.dtype) * signal
+        turn = self.rotation(world)
+        if self.rotated == "patches":
+            x = jnp.einsum("kij,nkj->nki", turn, x)
+        elif turn is not None:
+            x = (x.reshape(len(index), -1) @ turn.T).reshape(x.shape)
+        return Sample(x, labels.astype(x.dtype))
+
+    def lineage(self) -> dict[str, Any]:
+        """Rotated or not, the examples are the same ones."""
+        return {name: value for name, value in self.canonical().items() if name != "rotated"}
+
+    def law(self, world: jax.Array | None = None) -> SignalLaw:
+        """The law before any rotation, for :mod:`whyconv.exact`; with flat signals if no world is given."""
+        from whyconv.exact.signal_law import SignalLaw
+
+        if world is None:
+            signal = self.live() / np.sqrt(np.asarray(self.sizes))[:, None]
+        else:
+            signal = np.asarray(self.signal(world), np.float64)
+            signal = signal / np.linalg.norm(signal, axis=1, keepdims=True)
+        turns = np.repeat(np.arange(self.shift + 1)[:, None], self.patches, axis=1)
+        table = np.take_along_axis(signal[None], _sources(turns, self.sizes, self.patch_dim), axis=2)
+        return SignalLaw(
+            table=table,
+            sigmas=self.sigmas(),
+            live=self.live(),
+            noise_law=self.noise_law,
+            noisy_signal=self.noisy_signal,
+            place=self.place,
+            signals=self.signals,
+            product=self.label == "product",
+        )
+
+    def oracle(self, world: jax.Array | None = None) -> tuple[float, float]:
+        """(risk, b) of the network that knows the signals, with its best threshold b.
+
+        Filters that know a rotation, too, so ``rotated`` makes no difference. For the Gaussian law without
+        shift the world makes none either. Elsewhere give it, or get the number worlds come to as d grows:
+        flat signals, |w*_j| = 1/sqrt(d), under other noise; under a shift rolled signals count as orthogonal
+        to the signal, which they are in the mean (at d = 20, shift = 2 worlds are about 5 % below).
+        """
+        from whyconv.exact.signal_risk import oracle
+
+        return oracle(self.law(world), self._projections() if world is None else None)
+
+    def linear_risk(self, world: jax.Array | None = None) -> float:
+        """The least risk of c sum_i <signal_i, x_i>; the world as in :meth:`oracle`."""
+        from whyconv.exact.signal_risk import linear_risk
+
+        return linear_risk(self.law(world), self._projections() if world is None else None)
+
+    def _projections(self) -> np.ndarray:
+        """<u_i, u_i rolled by rho> in the mean over worlds: 1 where the roll goes around, else 0."""
+        return (np.arange(self.shift + 1)[:, None] % np.asarray(self.sizes) == 0).astype(float)
+
+    def posterior(self, world: jax.Array, x: Any) -> np.ndarray:
+        """E[y | x] for inputs (example, patches, patch_dim) as shown; its sign is the best rule.
+
+        Exact for every knob: :func:`whyconv.exact.signal_bayes.posterior`, after undoing the rotation.
+        Single precision blurs what is decided by equality by 1e-6, or 2e-5 under a rotation.
+        """
+        from whyconv.exact.signal_bayes import posterior
+
+        wide = np.asarray(x).dtype == np.float64
+        tolerance = 1e-12 if wide else 1e-6 if self.rotated == "no" else 2e-5
+        return posterior(self.law(world), self.unrotate(world, x), tolerance)
+
+    def bayes_risk(self, world: jax.Array | None = None, draws: int = 20_000, seed: int = 0) -> BayesRisk:
+        """The risk and the error no predictor falls below, with intervals; the world as in :meth:`law`.
+
+        A rotation changes neither, nor does the world for Gaussian noise without a shift.
+        """
+        from whyconv.exact.signal_bayes import bayes_risk
+
+        return bayes_risk(self.law(world), draws, seed)
+
+    def unrotate(self, world: jax.Array, vectors: Any) -> np.ndarray:
+        """Vectors (any number, patches, patch_dim) of the shown input, as they were before the rotation."""
+        vectors = np.asarray(vectors, np.float64)
+        turn = self.rotation(world)
+        if turn is None:
+            return vectors
+        turn = np.asarray(turn, np.float64)
+        if self.rotated == "patches":
+            return np.einsum("kij,nki->nkj", turn, vectors)
+        return (vectors.reshape(len(vectors), -1) @ turn).reshape(vectors.shape)
+
+    def threshold_facts(
+        self, world: jax.Array, filters: np.ndarray, bias: float
+    ) -> Mapping[str, float | bool] | None:
+        """What is known of f(x) = sum_i phi_b(<w_i, x>): ``filters`` = (w_1, w_2, ...), ``bias`` = b.
+
+        - *alignment*: the mean, over the patches t that may hold a signal, of the largest cosine over nodes
+          between w_i and mu_t, the mean of positive examples whose signal is in patch t (not rolled);
+        - *risk*: E (y - f)^2 where nodes are local (as many as patches, node i zero outside patch i), b >= 0
+          and it is known: always, but for inputs rotated as a whole, where noise must be Gaussian, even and
+          present in the signal's patch, and scenes must be few;
+        - *denoises*, for local nodes: 3 s_i <= b for all, s_i the standard deviation of <w_i, noise>, and
+          b < <w_i, mu_i> where patch i may hold a signal.
+        """
+        from whyconv.exact.signal_risk import mixed_risk, population_risk
+
+        law = self.law(world)
+        nodes = self.unrotate(world, filters)
+        signal, holds = law.table[0], law.share > 0
+        lengths = np.linalg.norm(nodes, axis=(1, 2))
+        toward = np.einsum("nij,ij->ni", nodes, signal)
+        cosine = toward / np.where(lengths > 0, lengths, 1)[:, None]
+        facts: dict[str, float | bool] = {"alignment": float(cosine.max(axis=0)[holds].mean())}
+        given = np.asarray(filters, np.float64)
+        own = np.eye(self.patches, dtype=bool)
+        if len(given) != self.patches or np.any(given[~own]):
+            return facts
+        noise = np.sqrt(np.einsum("nij,i,ij->n", nodes**2, law.sigmas**2, law.live))
+        passes = bias < toward[own][holds]
+        facts["denoises"] = bool((3 * noise <= bias).all() and passes.all())
+        plain = self.noise_law == "gaussian" and self.uneven == 1 and self.noisy_signal
+        if bias < 0 or (self.rotated == "all" and not plain):
+            return facts
+        known = (
+            mixed_risk(law, nodes, bias)
+            if self.rotated == "all"
+            else population_risk(law, nodes[np.arange(self.patches), np.arange(self.patches)], bias)
+        )
+        return facts if known is None else {**facts, "risk": known}
+
+
+def _noise(law: str, words: jax.Array) -> jax.Array:
+    """Numbers of mean 0 and variance 1 from random words, one from each, by the law's quantile function."""
+    wide = jnp.zeros((), float)
+    whole = jax.lax.bitcast_convert_type(words, jnp.int32).astype(wide.dtype)
+    edge = 1 - float(jnp.finfo(wide.dtype).epsneg)
+    u = jnp.clip((whole + 0.5) / 2.0**31, -edge, edge)
+    if law == "uniform":
+        return 3**0.5 * u
+    if law == "laplace":
+        return -jnp.sign(u) * jnp.log1p(-jnp.abs(u)) / 2**0.5
+    return 2**0.5 * jax.lax.erf_inv(u)
+
+
+def _sources(rolled: Any, sizes: tuple[int, ...], dim: int) -> Any:
+    """Where coordinate j of a patch rolled by rho comes from: j - rho modulo its size; unused ones stay."""
+    module = np if isinstance(rolled, np.ndarray) else jnp
+    count = np.asarray(sizes, np.int32)[:, None]
+    j = np.arange(dim, dtype=np.int32)
+    return module.where(j < count, (j - rolled[..., None]) % count, j)
