@@ -33,6 +33,7 @@ bench: .venv/dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0'
 	$(BIN)/python bench/fig3a.py
 	$(BIN)/python bench/k_pattern.py
+	$(BIN)/python bench/sample_complexity.py
 
 lock:
 	rm -rf build/lock && $(PYTHON) -m venv build/lock

@@ -13,6 +13,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+N, L, S = "tests/networks", "tests/learners", "tests/studies"
 
 MUTANTS = [
     # file below src/whyconv, what stands there, what to put, the tests that must notice
@@ -58,6 +59,19 @@ MUTANTS = [
     ("exact/fourier_trapezoid.py", "[orders % 4]", "[(orders + 1) % 4]", "tests/exact"),
     ("exact/k_patterns.py", "return n_bits - k_window + 1", "return n_bits - k_window", "tests/exact"),
     ("exact/initial_gradient.py", "k_window + 1) * below", "k_window) * below", "tests/exact"),
+    ("networks/threshold.py", "beyond = jnp.abs(z) >", "beyond = jnp.abs(z) >=", f"{N}/test_threshold.py"),
+    ("networks/threshold.py", "keepdims=True), 1.0)", "keepdims=True), 2.0)", f"{N}/test_threshold.py"),
+    ("networks/threshold.py", "(blocks) // self.group_size", "(blocks) % self.group_size",
+     f"{N}/test_threshold.py"),
+    ("learners/projected.py", "bias_rate if bias else rate", "rate", f"{L}/test_projected.py"),
+    ("learners/projected.py", "(count) < data.m", "(count) <= data.m", f"{L}/test_projected.py"),
+    ("learners/two_step.py", "(job.m - half, job.m)", "(0, half)", f"{L}/test_projected.py"),
+    ("execution.py", 'keys["validation"], trial', 'keys["test"], trial', "tests/test_risk_rows.py"),
+    ("execution.py", "int(np.argmin([risk", "int(np.argmax([risk", "tests/test_risk_rows.py"),
+    ("studies/_complexity.py", "or len(found) < len(new)", "or not found", f"{S}/test_lahoti_judging.py"),
+    ("studies/_complexity.py", '== "ok" else inf', '== "ok" else 0.0', f"{S}/test_lahoti_judging.py"),
+    ("studies/_complexity.py", "<= TELLING * known", "<= known", f"{S}/test_lahoti_judging.py"),
+    ("studies/_lahoti.py", "([1, -1, -1, 1]", "([1, -1, 1, -1]", f"{S}/test_lahoti_judging.py"),
     ("spec.py", "!= _default(field)", "== _default(field)", "tests/runner/test_runner_identity.py"),
 ]  # fmt: skip
 

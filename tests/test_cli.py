@@ -184,7 +184,7 @@ BAD = {
     "words for numbers": (["run", "brutzkus.fig3a", "--seeds", "many"], "valid integer"),
     "nothing of that name": (["list", "k-patern"], "did you mean k-pattern"),
     "unknown claim": (["check", "brutzkus.lemma9.9"], "no claim 'brutzkus.lemma9.9'"),
-    "unknown paper": (["check", "nobody"], "choose all, a paper (brutzkus, malach)"),
+    "unknown paper": (["check", "nobody"], "choose all, a paper (brutzkus, lahoti, malach)"),
     "window too wide": (["run", "malach.natural-init", "--set", "task.k_window=17"], "k_window <= n_bits"),
     "no window": (["run", "malach.natural-init", "--set", "task.k_window=0"], "greater than or equal to 1"),
     "short truth table": (
@@ -233,6 +233,32 @@ BAD = {
     "exiting file": (["list", "--load", "exits.py"], "SystemExit"),
     "piece without words": (["list", "--load", "wordless.py"], "lacks a docstring"),
     "half a claim": (["list", "--load", "half.py"], "lacks check, control, expected, broken"),
+    "noise below nothing": (
+        ["run", "lahoti.vary-k", "--set", "task.sigma=-0.1"], "sigma = -0.1 was given: input should be"
+    ),
+    "target below the oracle": (
+        ["run", "lahoti.vary-k", "--set", "target=0.01"],
+        "target = 0.01 was given, and at k = 10 the oracle's risk is 0.03288; take a larger one",
+    ),
+    "empty grid of step sizes": (
+        ["run", "lahoti.vary-k", "--set", "arms.CNN.learner.rates=[]"],
+        "rates = [] was given: give one or more different step sizes from 0 to 1e6",
+    ),
+    "sizes reversed": (
+        ["run", "lahoti.vary-k", "--set", "sizes.low=500", "--set", "sizes.cap=100"],
+        "low = 500 and cap = 100 were given, and a search goes from low up to cap; take low < cap",
+    ),
+    "task without an oracle": (
+        ["run", "lahoti.fcn", "--set", "task=detection"], "this study needs the task signal"
+    ),
+    "values not increasing": (
+        ["run", "lahoti.vary-d", "--set", "values=[30,10]"],
+        "values = [30, 10] was given: values must be a list of two or more increasing numbers",
+    ),
+    "place beyond the patches": (
+        ["run", "lahoti.vary-k", "--set", "task.place=15"],
+        "place = 15 was given, and there are patches = 10; take 1 to 10",
+    ),
     "stride past the window": (
         ["run", "brutzkus.fig3a", "--set", "arms.ConvPool.network.stride=50"], "stride <= 20"
     ),

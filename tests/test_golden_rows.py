@@ -13,6 +13,8 @@ from whyconv.trial import Trial
 
 FILE = Path(__file__).parent / "assets" / "golden-rows.json"
 SMALL = {"name": "detection", "positions": 4, "pattern_dim": 6, "patterns": 6}
+SIGNAL = {"name": "signal", "patches": 4, "patch_dim": 3, "sigma": 0.4}
+PROJECTED = {"name": "projected", "bias_rates": [0.1, 0.01], "steps": 60}
 GD = {"name": "gradient", "optimiser": "sgd", "rate": 1.0, "batch": None, "loss": "hinge", "tolerance": 0}
 SPECS = {
     "conv-pool": {
@@ -73,6 +75,20 @@ SPECS = {
         "network": {"name": "cnn", "k_window": 3},
         "learner": {"name": "order-search", "strategy": "climb", "evaluations": 50},
         "m": 1200,
+    },
+    "signal, shared filters, exact choice of the step size": {
+        "task": SIGNAL, "network": "lsa-cnn", "learner": PROJECTED, "m": 30, "risk": True,
+    },
+    "signal, fully connected, choice on examples of its own": {
+        "task": SIGNAL, "network": "lsa-fcn", "learner": PROJECTED, "m": 30, "risk": True,
+    },
+    "signal, own filters, two steps": {
+        "task": SIGNAL, "network": "lsa-lcn", "learner": {"name": "two-step", "bias_1": 0.3}, "m": 30,
+        "risk": True,
+    },
+    "signal, a CNN embedded": {
+        "task": SIGNAL, "network": "lsa-fcn", "learner": {**PROJECTED, "name": "cnn-in-fcn"}, "m": 30,
+        "risk": True,
     },
 }  # fmt: skip
 

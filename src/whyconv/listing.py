@@ -86,7 +86,7 @@ def study(name: str) -> dict[str, Any]:
     for preset in piece.presets:
         chosen = configure(name, preset)
         points = chosen.plan({})
-        guess = forecast((point.trial for point in points), cores())
+        guess = forecast(chosen.outlook(), cores())
         grid: dict[str, list[Any]] = {}
         for point in points:
             for label, value in point.labels.items():
@@ -159,10 +159,10 @@ def _study(told: dict[str, Any], width: int) -> str:
     lines = [f"{told['study']} - {told['summary']}", told["reference"], ""]
     lines += paragraph("criterion", told["criterion"]) + paragraph("control", told["control"])
     lines += [*paragraph("settings", ", ".join(told["settings"]) + " (--set NAME=VALUE)"), ""]
-    first = "first " if told["adaptive"] else ""
+    about = "about " if told["adaptive"] else ""
     for name, preset in told["presets"].items():
         lines.append(
-            f"preset {name}: {first}{preset['trials']} trials, {preset['seeds']} seeds, about "
+            f"preset {name}: {about}{preset['trials']} trials, {preset['seeds']} seeds, about "
             f"{duration(preset['seconds'])} on {preset['workers']} workers (at most "
             f"{duration(preset['seconds_at_most'])}), {preset['memory_bytes'] / 1e9:.1f} GB"
         )

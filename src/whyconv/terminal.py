@@ -41,7 +41,9 @@ class Progress:
 
     def __init__(self, workers: int, study: Study) -> None:
         self._workers = workers
-        self._trials = {point.trial.key: point.trial for point in study.plan({})}
+        self._trials = {trial.key: trial for trial in study.outlook()}
+        self._typical = sum(map(seconds, self._trials.values())) / max(1, len(self._trials))
+        self._rounds = 0 if study.adaptive else -1
         self._console = Console(stderr=True)
         self._bar: Bar | None = None
         self._task: Any = None
@@ -79,18 +81,24 @@ class Progress:
             parts.append(f"{event.kept_failed} of the reused failed before (--retry-failed runs them again)")
         if event.other_environment:
             parts.append(f"{event.other_environment} reused rows come from another environment")
-        self._say("; ".join(parts) + ".")
+        self._rounds += self._rounds >= 0
+        total = max(event.total, len(self._trials)) if self._rounds > 0 else event.total
+        if self._rounds == 1 and new:
+            parts.append(f"others follow from what these show, about {total} in all")
+        if self._rounds <= 1:
+            self._say("; ".join(parts) + ".")
         if not new:
             return
-        self._expected = sum(self._expect(key) for key in self._trials) * new / max(1, event.total)
-        guess = forecast(self._trials.values(), self._workers)
-        share = new / max(1, event.total)
-        self._say(
-            f"About {duration(guess.seconds * share)} on {guess.workers} workers (at most "
-            f"{duration(guess.seconds_limit * share)}), {guess.memory / 1e9:.1f} GB of memory."
-        )
+        rest = total - event.total + new
+        self._expected = self._done_expected + self._typical * rest
+        if self._rounds <= 1:
+            guess, share = forecast(self._trials.values(), self._workers), rest / max(1, total)
+            self._say(
+                f"About {duration(guess.seconds * share)} on {guess.workers} workers (at most "
+                f"{duration(guess.seconds_limit * share)}), {guess.memory / 1e9:.1f} GB of memory."
+            )
         if self._console.is_terminal:
-            self._start_bar(event.total, event.total - new)
+            self._start_bar(total, event.total - new)
 
     def _start_bar(self, total: int, done: int) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
@@ -114,9 +122,8 @@ class Progress:
             self._bar.update(self._task, completed=event.done, description=text)
         elif event.done == event.total or time.monotonic() - self._told > PLAIN_EVERY:
             self._told = time.monotonic()
-            self._say(
-                f"{event.done} of {event.total} trials, {text if event.done < event.total else 'done'}."
-            )
+            finished = event.done == event.total and self._rounds < 0
+            self._say(f"{event.done} of {event.total} trials, {'done' if finished else text}.")
         if event.done == event.total:
             self.close()
 
@@ -125,7 +132,7 @@ class Progress:
             self._bar.update(self._task, description=f"{self._left()} left")
 
     def _expect(self, key: str) -> float:
-        return seconds(self._trials[key]) if key in self._trials else 1.0
+        return seconds(self._trials[key]) if key in self._trials else self._typical
 
     def _left(self) -> str:
         """What is expected still, times the median of what trials took against what was expected.

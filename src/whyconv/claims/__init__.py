@@ -8,6 +8,9 @@ from typing import ClassVar, Literal
 from whyconv.spec import Piece
 from whyconv.verdict import Evidence, Verdict
 
+Provenance = Literal["paper", "derived", "reconstructed"]
+"""Whose wording a statement is: the paper's, ours, or put together from second-hand text."""
+
 
 class Claim(Piece):
     """One statement of a paper. The class docstring's first line is the statement, in one line.
@@ -22,7 +25,7 @@ class Claim(Piece):
     required: ClassVar[tuple[str, ...]] = ("reference", "expected", "broken")
     reference: ClassVar[str]
     """Where the statement stands: ``"Brutzkus & Globerson, Lemma 5.2"``."""
-    provenance: ClassVar[Literal["paper", "derived", "reconstructed"]] = "paper"
+    provenance: ClassVar[Provenance] = "paper"
     expected: ClassVar[Verdict]
     """The recorded verdict; ``whyconv check`` fails when another one comes out."""
     broken: ClassVar[str]

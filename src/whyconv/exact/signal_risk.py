@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from itertools import combinations, product
 from math import comb
+from typing import NamedTuple
 
 import numpy as np
 from scipy import optimize
@@ -65,8 +66,19 @@ def mixed_risk(law: SignalLaw, nodes: Floats, bias: float) -> float | None:
     return total / (len(signs) * len(turns))
 
 
-def oracle(law: SignalLaw, projections: Floats | None = None) -> tuple[float, float]:
-    """(least R, its b) over b >= 0 for the filters that know the answer, w_i = u_i.
+class Oracle(NamedTuple):
+    """R, b and c of the best network whose filters are w_i = c u_i."""
+
+    risk: float
+    bias: float
+    scale: float
+
+
+def oracle(law: SignalLaw, projections: Floats | None = None) -> Oracle:
+    """The least R over b >= 0 and c in [0, 1] for the filters that know the answer, w_i = c u_i.
+
+    phi_b(c z) = c phi_{b/c}(z), so that the best c for a given b/c is E[y g] / E[g^2], g being f at c = 1,
+    but at most 1: the ball |w_i| <= 1. It is 1 for one signal at the noise the paper speaks of.
 
     ``projections[rho, i]`` = <u_i, u_i rolled by rho>; from the law's table if not given. A grid of b, fine
     on the scale of the noise and of the signal, then Brent's method around each of its local minima. Where
@@ -80,20 +92,27 @@ def oracle(law: SignalLaw, projections: Floats | None = None) -> tuple[float, fl
     grid = np.unique(np.concatenate([noise.ravel(), np.linspace(0, 1.5, 61), [top]]))
     apart = np.diff(grid, prepend=-1.0) > 0.01 * s.min()
     grid = grid[apart & (grid <= top)]
-    values = _risk(law, filters, alphas, grid)
+
+    def shrunk(biases: Floats) -> tuple[Floats, Floats]:
+        told, square = _parts(law, filters, alphas, biases)
+        c = np.clip(told / np.where(square > 0, square, 1.0), 0.0, 1.0)
+        return 1 - 2 * c * told + c**2 * square, c
+
+    values, _ = shrunk(grid)
     edges = np.concatenate([[np.inf], values, [np.inf]])
     lowest = np.flatnonzero((values < edges[:-2]) & (values <= edges[2:]) & (values <= values.min() + 0.05))
     best = (float(values.min()), float(grid[values.argmin()]))
     for at in lowest:
         bounds = float(grid[max(at - 1, 0)]), float(grid[min(at + 1, len(grid) - 1)])
         found = optimize.minimize_scalar(
-            lambda b: float(_risk(law, filters, alphas, np.array([b]))[0]),
+            lambda b: float(shrunk(np.array([b]))[0][0]),
             bounds=bounds,
             method="bounded",
             options={"xatol": 1e-10},
         )
         best = min(best, (float(found.fun), float(found.x)))
-    return best
+    scale = float(shrunk(np.array([best[1]]))[1][0])
+    return Oracle(best[0], scale * best[1], scale)
 
 
 def linear_risk(law: SignalLaw, projections: Floats | None = None) -> float:
@@ -116,7 +135,13 @@ def _projections(law: SignalLaw) -> Floats:
 
 
 def _risk(law: SignalLaw, filters: Floats, alphas: Floats, biases: Floats) -> Floats:
-    """R at every b of ``biases``; ``alphas`` (k, rolls) = <w_i, rolled signal>. Equal patches count once."""
+    """R at every b of ``biases``; ``alphas`` (k, rolls) = <w_i, rolled signal>."""
+    told, square = _parts(law, filters, alphas, biases)
+    return 1 - 2 * told + square
+
+
+def _parts(law: SignalLaw, filters: Floats, alphas: Floats, biases: Floats) -> tuple[Floats, Floats]:
+    """E[y f] and E[f^2] at every b of ``biases``, as in :func:`_risk`. Equal patches count once."""
     weights = filters * law.sigmas[:, None] * law.live
     rows = np.concatenate([alphas, np.sort(np.abs(weights), axis=1)], axis=1)
     _, first, kind = np.unique(rows, axis=0, return_index=True, return_inverse=True)
@@ -129,8 +154,8 @@ def _risk(law: SignalLaw, filters: Floats, alphas: Floats, biases: Floats) -> Fl
         m = soft_threshold(alphas[:, :, None], biases)
         square = m**2
     m, square = m.mean(axis=1)[kind.ravel()], square.mean(axis=1)[kind.ravel()]
-    told = 0.0 if law.product else law.share @ m
-    return 1 - 2 * told + law.share @ square + (1 - law.share) @ noise + law.pair * _pairs(m)
+    told = np.zeros(len(biases)) if law.product else law.share @ m
+    return told, law.share @ square + (1 - law.share) @ noise + law.pair * _pairs(m)
 
 
 def _pairs(m: Floats) -> Floats:

@@ -40,8 +40,9 @@ class Laid(NamedTuple):
 
 
 class Programs(NamedTuple):
-    """Compiled: the layout of a sample; some steps; scores."""
+    """Compiled: the network's start; the layout of a sample; some steps; scores."""
 
+    init: Callable[..., Any]
     lay: Callable[..., Laid]
     segment: Callable[..., Descent]
     score: Callable[[Any, jax.Array], jax.Array]
@@ -97,12 +98,13 @@ class Projected(Learner, name="projected"):
     def start(self, job: Job) -> Descent:
         """The network's own start, once for every pair."""
         assert job.network is not None
-        return self.begin(job, self.trains(job.network).init(job.init, job.shape))
+        program = programs(self.trains(job.network), self.compiled())
+        return self.begin(job, program.init(job.init, job.shape))
 
     def begin(self, job: Job, params: Any) -> Descent:
         """Descent from given parameters."""
         size = len(self.grid)
-        grid = jax.tree.map(lambda part: jnp.broadcast_to(part, (size, *part.shape)), params)
+        grid = jax.tree.map(lambda part: np.broadcast_to(np.asarray(part), (size, *part.shape)), params)
         zero = jnp.zeros((), int)
         moments = optax.scale_by_adam().init(grid) if self.optimiser == "adam" else ()
         return Descent(grid, moments, zero, jnp.zeros((size,), float), zero + 16)
@@ -138,7 +140,7 @@ class Projected(Learner, name="projected"):
     def _fit(self, job: Job, state: Descent, place: int) -> Fit:
         assert job.network is not None
         trained = self.trains(job.network)
-        params = jax.tree.map(lambda part: part[place], state.params)
+        params = jax.tree.map(lambda part: np.asarray(part)[place], state.params)
         score = programs(trained, self.compiled()).score
         rate, bias_rate = self.grid[place]
         facts: dict[str, float | int | str | bool] = {
@@ -229,4 +231,9 @@ def programs(network: Network, learner: Projected) -> Programs:
     def score(params: Any, x: jax.Array) -> jax.Array:
         return network.apply(params, network.prepare(x))
 
-    return Programs(jax.jit(descending.lay), jax.jit(descending.segment), jax.jit(score))
+    return Programs(
+        jax.jit(network.init, static_argnums=1),
+        jax.jit(descending.lay),
+        jax.jit(descending.segment),
+        jax.jit(score),
+    )

@@ -36,11 +36,11 @@ class TwoStep(Learner, name="two-step"):
        the threshold and leave the gradient; one step of size ``rate_2``, 10^3 k if not given; normalised.
     Last, b = ``bias_2``.
 
-    k = patches, d = patch_dim. The algorithm is reconstructed from second-hand text. What works: the
-    residual must stay near y in step two, so the default loss is the correlation -y f; the squared loss on
-    the *same* examples turns the filters round, on ``fresh`` ones (the second half) it does not. The second
-    step helps in the regime 3 sigma <= b_1 < alignment after step one, which the literal 1/32 meets only for
-    small sigma: the row says whether it did (``denoises_step_one``), with ``alignment_step_one``.
+    k = patches, d = patch_dim. The algorithm is reconstructed from second-hand text. The second step helps in
+    the regime 3 sigma <= b_1 < alignment after step one, which the literal 1/32 meets only for small sigma:
+    the row says whether it did (``denoises_step_one``), with ``alignment_step_one``. Outside of it the
+    squared loss turns the filters round, since noise that passes the threshold makes f too large; the
+    default is therefore the correlation -y f. ``fresh`` takes the second half of the sample for step two.
     ``normalise``: to the unit *sphere*, or into the *ball* (as the summary has it).
     """
 

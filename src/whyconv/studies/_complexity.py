@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -121,40 +121,44 @@ class ComplexityStudy(Study):
     def plan(self, rows: Mapping[str, Row]) -> list[Point]:
         """For every arm and value the sizes that the search has asked for so far."""
         return [
-            point
-            for cell in self.cells()
-            for name, arm in cell.arms.items()
-            for point in self._searched(cell, name, arm, rows)
+            point for cell in self.cells() for name in cell.arms for point in self._searched(cell, name, rows)
         ]
 
     def outlook(self) -> list[Trial]:
-        """A search's usual sizes: cap and middle, and about seven between a twentieth of the cap and it."""
+        """A search's usual sizes: the cap, and six around the middle of the range, on the scale of log m."""
         found = []
         for cell in self.cells():
             for name, arm in cell.arms.items():
                 search = self._search(arm)
-                usual = {max(search.low, round(search.cap / 20 ** (i / 6))) for i in range(7)} | {search.cap}
+                middle = (search.low * search.cap) ** 0.5
+                around = {min(max(round(middle * 2**i), search.low), search.cap) for i in range(-2, 4)}
+                usual = sorted(around | {search.cap})
                 found += [
-                    self._point(cell, name, arm, m, seed).trial for m in usual for seed in range(self.seeds)
+                    self._point(cell, name, m, seed).trial for m in usual for seed in self.repeated(arm)
                 ]
         return found
+
+    def repeated(self, *arms: Arm) -> range:
+        """The seeds that all of the arms have."""
+        return range(min(arm.seeds or self.seeds for arm in arms))
 
     def _search(self, arm: Arm) -> Any:
         from whyconv.measure.complexity import Search
 
         return Search(self.sizes.low, arm.largest_m or self.sizes.cap, self.sizes.resolution)
 
-    def _searched(self, cell: Cell, name: str, arm: Arm, rows: Mapping[str, Row]) -> list[Point]:
+    def _searched(self, cell: Cell, name: str, rows: Mapping[str, Row]) -> list[Point]:
         """The search, played again from the rows that are there."""
         from whyconv.measure.curves import Curve
 
-        search, goal = self._search(arm), self.goal(cell.task)
+        arm, goal = cell.arms[name], self.goal(cell.task)
+        search = self._search(arm)
         means: dict[int, float] = {}
         points: list[Point] = []
         while wanted := search.wanted(means, goal):
             missing = False
             for m in wanted:
-                new = [self._point(cell, name, arm, m, seed) for seed in range(self.seeds)]
+                new = [self._point(cell, name, m, seed) for seed in self.repeated(arm)]
                 points += new
                 found = {p.trial.seed: rows[p.trial.key] for p in new if p.trial.key in rows}
                 missing = missing or len(found) < len(new)
@@ -163,29 +167,29 @@ class ComplexityStudy(Study):
                 break
         return points
 
-    def _point(self, cell: Cell, name: str, arm: Arm, m: int, seed: int) -> Point:
+    def _point(self, cell: Cell, name: str, m: int, seed: int) -> Point:
+        arm = cell.arms[name]
         values = {"network": arm.network, "learner": arm.learner, "m": m, "seed": seed}
         values |= {"task": changed(cell.task, arm.task), "test_size": self.test_size, "risk": True}
         trial = checked(Trial, values, f"arm {name}")
         return Point({"arm": name, self.axis: cell.value, **cell.labels, "m": m}, trial)
 
-    def curve(self, table: pd.DataFrame, arm: str, value: float) -> Curve:
-        """The learning curve of an arm at a value of the axis."""
+    def curve(self, table: pd.DataFrame, cell: Cell, arm: str, beside: Iterable[str] = ()) -> Curve:
+        """The learning curve of an arm at a place, from the seeds that it and those ``beside`` it have."""
         from whyconv.measure.curves import Curve
 
-        part = table[(table["arm"] == arm) & (table[self.axis] == value)]
-        return Curve.from_table(part, value="risk").complete(range(self.seeds))
+        part = table[(table["arm"] == arm) & (table[self.axis] == cell.value)] if len(table) else table
+        seeds = self.repeated(*(cell.arms[name] for name in (arm, *beside)))
+        return Curve.from_table(part, value="risk").complete(seeds)
 
-    def complexities(self, table: pd.DataFrame, arm: str) -> dict[float, SampleComplexity]:
-        """m* by value of the axis, where the target tells something."""
-        from whyconv.measure.complexity import sample_complexity
-
+    def complexities(
+        self, table: pd.DataFrame, arm: str, beside: Iterable[str] = ()
+    ) -> dict[float, SampleComplexity]:
+        """m* by value of the axis, where the target tells something and those ``beside`` the arm are, too."""
         return {
-            cell.value: sample_complexity(
-                self.curve(table, arm, cell.value), self.goal(cell.task), self._search(cell.arms[arm]).cap
-            )
+            cell.value: self._found(self.curve(table, cell, arm, beside), cell, arm)
             for cell in self.cells()
-            if arm in cell.arms and self.telling(cell.task)
+            if {arm, *beside} <= set(cell.arms) and self.telling(cell.task)
         }
 
     def tables(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -197,8 +201,8 @@ class ComplexityStudy(Study):
         lines = []
         for cell in self.cells():
             for name in cell.arms:
-                curve = self.curve(table, name, cell.value) if len(table) else None
-                if curve is None or not curve.sizes:
+                curve = self.curve(table, cell, name)
+                if not curve.sizes:
                     continue
                 found = self._found(curve, cell, name)
                 at = table[(table["arm"] == name) & (table[self.axis] == cell.value)]
@@ -225,9 +229,9 @@ class ComplexityStudy(Study):
 
         columns = ["arm", "x", "m", "low", "high", "cap", "count"]
         lines = []
-        for cell in self.cells() if len(table) else ():
+        for cell in self.cells():
             for name in cell.arms:
-                curve = self.curve(table, name, cell.value)
+                curve = self.curve(table, cell, name)
                 if curve.sizes:
                     one = self._found(curve, cell, name)
                     lines.append((name, cell.value, one.crossing, one.low, one.high, one.cap, one.count))

@@ -26,7 +26,7 @@ class Arm(Spec):
     """One contestant: a network and a learner; ``task`` may change fields of the study's task for it.
 
     ``matches`` names the arm whose number of parameters an MLP takes over; ``largest_m`` keeps a costly
-    control to the smaller samples.
+    control to the smaller samples; ``seeds`` are its own number of repetitions, the study's if not given.
     """
 
     network: NetworkField | None = None
@@ -34,6 +34,7 @@ class Arm(Spec):
     task: dict[str, Any] = Field(default_factory=dict)
     matches: str | None = None
     largest_m: int | None = Field(None, ge=1)
+    seeds: int | None = Field(None, ge=1, le=10_000)
 
 
 class GridStudy(Study):
@@ -74,7 +75,7 @@ class GridStudy(Study):
             for labels, changes, m in self.values()
             for name, arm in self.arms.items()
             if arm.largest_m is None or m <= arm.largest_m
-            for seed in range(self.seeds)
+            for seed in range(arm.seeds or self.seeds)
         ]
 
     def trial(self, name: str, changes: Mapping[str, Any], m: int, seed: int) -> Trial:

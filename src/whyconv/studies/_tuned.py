@@ -79,6 +79,14 @@ class TunedStudy(Study):
                 points += [self._point(cell, best, seed, MEASURED) for seed in range(self.seeds)]
         return points
 
+    def outlook(self) -> list[Trial]:
+        """The tuning, and measurements as if the middle rate were the best everywhere."""
+        middle = sorted(self.rates)[len(self.rates) // 2]
+        measured = [
+            self._point(cell, middle, s, MEASURED) for cell in self.cells() for s in range(self.seeds)
+        ]
+        return [point.trial for point in [*self.plan({}), *measured]]
+
     def _tuned(self, cell: Cell, rows: Mapping[str, Row]) -> tuple[list[Point], float | None]:
         """The trials that tune a cell, and the best rate once all of them are in."""
         rates = sorted(self.rates)

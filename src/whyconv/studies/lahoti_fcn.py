@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator
 
 from whyconv.studies import Judgement
-from whyconv.studies._complexity import Cell, ComplexityStudy, above, below
+from whyconv.studies._complexity import Cell, ComplexityStudy, Sizes, above, below
 from whyconv.studies._grid import Arm, changed, worst
 from whyconv.studies._lahoti import CNN, FAIR, FCN, LCN, RATES, contestants
 from whyconv.verdict import Evidence
@@ -16,10 +17,13 @@ from whyconv.verdict import Evidence
 if TYPE_CHECKING:
     import pandas as pd
 
-    from whyconv.measure.complexity import SampleComplexity
-
+LARGER = {"name": "projected", "rates": [0.3], "bias_rates": [0.1, 0.01]}
+"""Steps with which the FCN gets there, too; the same for all."""
 Place = tuple[int, int, float]
 """(k, d, sigma)."""
+SIZES: tuple[Place, ...] = ((10, 20, 0.1), (20, 30, 0.1), (20, 20, 0.07), (20, 20, 0.14))
+"""k, d and sigma, each at more than one value, in three shapes."""
+MORE: tuple[Place, ...] = (*SIZES, (30, 20, 0.1), (20, 10, 0.1), (20, 20, 0.1))
 UPPER, LOWER = 1.25, 0.75
 """Limits for the slope of log m* on the logarithm of a rate: of an upper, and of a lower bound."""
 
@@ -27,7 +31,7 @@ UPPER, LOWER = 1.25, 0.75
 class FullyConnected(ComplexityStudy, name="lahoti.fcn"):
     """Sample complexity of all three networks over k, d and sigma, none of them cut off.
 
-    With the same, larger steps for everyone (0.3 at most, and up to 0.1 for b) the FCN reaches the target, so
+    With the same, larger steps for everyone (0.3, and 0.1 or 0.01 for b) the FCN reaches the target, so
     that theory's rates can be held against all three. Only sizes with oracle + 0.03 <= 0.7 x the risk of the
     best linear filter count: below k = 10 or so, locality has nothing to save at this target.
     """
@@ -48,11 +52,12 @@ class FullyConnected(ComplexityStudy, name="lahoti.fcn"):
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
         "paper": {
-            "places": [(10, 5, 0.1), (10, 20, 0.1), (20, 20, 0.1), (30, 20, 0.1), (20, 10, 0.1),
-                       (20, 30, 0.1), (20, 20, 0.07), (20, 20, 0.14)],
-            "fcn_places": [(10, 5, 0.1), (10, 10, 0.1), (10, 20, 0.1), (15, 5, 0.1), (20, 5, 0.1),
-                           (20, 10, 0.1), (10, 5, 0.14)],
-            "seeds": 10, "sizes.resolution": 0.05,
+            "places": {
+                CNN: MORE,
+                LCN: MORE,
+                FCN: ((10, 5, 0.1), (10, 10, 0.1), (10, 20, 0.1), (20, 5, 0.1), (20, 10, 0.1), (10, 5, 0.14)),
+            },
+            "sizes.resolution": 0.05, "arms.FCN.largest_m": 6000, "arms.LCN.seeds": 20, "arms.FCN.seeds": 20,
         },
     }  # fmt: skip
     needed: ClassVar[tuple[str, ...]] = (CNN, LCN, FCN)
@@ -60,78 +65,78 @@ class FullyConnected(ComplexityStudy, name="lahoti.fcn"):
 
     arms: dict[str, Arm] = Field(
         default_factory=lambda: {
-            name: {**arm, "learner": {"name": "projected", "bias_rates": [0.1, 0.01]}, "largest_m": largest}
-            for (name, arm), largest in zip(contestants().items(), (300, 1000, 3000), strict=False)
+            name: {**contestants(LARGER)[name], "largest_m": largest, "seeds": seeds}
+            for name, largest, seeds in ((CNN, 200, None), (LCN, 1000, 6), (FCN, 3000, 12))
         },
         validate_default=True,
     )
-    places: tuple[Place, ...] = ((10, 5, 0.1), (10, 20, 0.1), (24, 20, 0.1), (10, 20, 0.14))
-    fcn_places: tuple[Place, ...] = ((10, 5, 0.1), (10, 20, 0.1), (20, 5, 0.1), (10, 5, 0.14))
+    places: dict[str, tuple[Place, ...]] = Field(
+        default_factory=lambda: {
+            CNN: SIZES,
+            LCN: SIZES,
+            FCN: ((10, 5, 0.1), (10, 20, 0.1), (20, 5, 0.1)),
+        },
+        validate_default=True,
+    )
+    sizes: Sizes = Field(default_factory=lambda: Sizes.model_validate({"resolution": 0.3}))
+    seeds: int = Field(20, ge=1, le=10_000)
 
-    @field_validator("places", "fcn_places")
+    @field_validator("places")
     @classmethod
-    def _different(cls, places: tuple[Place, ...]) -> tuple[Place, ...]:
-        if len(set(places)) < max(2, len(places)):
-            raise ValueError(
-                "give two or more different sizes (k, d, sigma), as in [[10, 5, 0.1], [10, 20, 0.1]]"
-            )
+    def _different(cls, places: dict[str, tuple[Place, ...]]) -> dict[str, tuple[Place, ...]]:
+        for name in cls.needed:
+            found = places.get(name, ())
+            if len(set(found)) < max(2, len(found)):
+                raise ValueError(
+                    f"give {name} two or more different sizes (k, d, sigma), as [[10, 5, 0.1], [10, 20, 0.1]]"
+                )
         return places
 
     def cells(self) -> Iterator[Cell]:
         """Every size, numbered, with the networks that are measured there."""
-        for number, place in enumerate(dict.fromkeys((*self.places, *self.fcn_places)), 1):
+        for number, place in enumerate(
+            dict.fromkeys(p for name in self.needed for p in self.places[name]), 1
+        ):
             k, d, sigma = place
-            names = [CNN, LCN] if place in self.places else []
-            names += [FCN] if place in self.fcn_places else []
             task = changed(self.task, {"patches": k, "patch_dim": d, "sigma": sigma})
-            arms = {name: self.arms[name] for name in names}
+            arms = {name: self.arms[name] for name in self.needed if place in self.places[name]}
             yield Cell(number, task, arms, {"k": k, "d": d, "sigma": sigma})
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """Slopes and order; for the control, slopes against rates that are too small and too large."""
-        found = {name: self.complexities(table, name) for name in (CNN, LCN, FCN)}
-        slopes = [self.slope(found, name, bound) for name, bounds in RATES.items() for bound in bounds]
-        broken = [
-            self.slope(found, name, bound, 1 / 3 if bound.endswith("upper") else 3)
-            for name, bounds in RATES.items()
-            for bound in bounds
-        ]
-        return Judgement(worst(*slopes, self.order(found)), worst(*broken))
+        bounds = [(name, bound) for name, rates in RATES.items() for bound in rates]
+        slopes = [self.slope(table, name, bound) for name, bound in bounds]
+        broken = [self.slope(table, name, bound, wrong(bound)) for name, bound in bounds]
+        return Judgement(worst(*slopes, self.order(table)), worst(*broken))
 
-    def slope(
-        self, found: Mapping[str, Mapping[float, SampleComplexity]], name: str, bound: str, power: float = 1
-    ) -> Evidence:
+    def slope(self, table: pd.DataFrame, name: str, bound: str, power: float = 1) -> Evidence:
         """The slope of log m* on the logarithm of a rate; *vacuous* without two sizes that tell something."""
         from whyconv.exact.signal_rates import rate
         from whyconv.measure.scaling import exponent
 
         tasks = {cell.value: cell.task for cell in self.cells()}
         points = [
-            (rate(bound, task.patches, task.patch_dim, task.sigma) ** power, found[name][value])
-            for value, task in tasks.items()
-            if value in found[name]
+            (rate(bound, tasks[size].patches, tasks[size].patch_dim, tasks[size].sigma) ** power, found)
+            for size, found in self.complexities(table, name).items()
         ]
-        formula = RATES[name][bound]
-        told = (
-            f"slope of {name} on {formula}" if power == 1 else f"slope of {name} on ({formula})^{power:.2g}"
-        )
         if len({x for x, _ in points}) < 2:
             return Evidence("vacuous", {f"sizes that tell something, {name}": len(points)})
+        formula = RATES[name][bound] if power == 1 else f"({RATES[name][bound]})^{power:.2g}"
         limited, limit = (below, UPPER) if bound.endswith("upper") else (above, LOWER)
-        return limited(limit, exponent(points), told)
+        return limited(limit, exponent(points), f"slope of {name} on {formula}")
 
-    def order(self, found: Mapping[str, Mapping[float, SampleComplexity]], first: str = CNN) -> Evidence:
+    def order(self, table: pd.DataFrame, names: tuple[str, str, str] = (CNN, LCN, FCN)) -> Evidence:
         """m*(CNN) < m*(LCN) < m*(FCN) wherever all were measured; *undecided* if that is nowhere."""
         from whyconv.measure.complexity import ratio
 
+        found = {name: self.complexities(table, name, names) for name in names}
+        places = {cell.value: cell.labels for cell in self.cells()}
         parts = []
-        for value in set(found[first]) & set(found[LCN]) & set(found[FCN]):
-            place = next(cell.labels for cell in self.cells() if cell.value == value)
-            at = f"at k = {place['k']}, d = {place['d']}, sigma = {place['sigma']:g}"
-            parts.append(
-                above(1, ratio(found[LCN][value], found[first][value]), f"m* of LCN over {first} {at}")
-            )
-            parts.append(above(1, ratio(found[FCN][value], found[LCN][value]), f"m* of FCN over LCN {at}"))
+        for size in found[FCN]:
+            at = "at " + ", ".join(f"{name} = {value:g}" for name, value in places[size].items())
+            for less, more in pairwise(names):
+                told = f"m* of {more} over {less} {at}"
+                parts.append(above(1, ratio(found[more][size], found[less][size]), told))
         return worst(*parts) if parts else Evidence("undecided", {"sizes where all three were measured": 0})
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
@@ -152,6 +157,11 @@ class FullyConnected(ComplexityStudy, name="lahoti.fcn"):
                     x_title=formula, theory=proportional(part, formula), arms=[CNN, LCN, FCN],
                 )  # fmt: skip
         return charts
+
+
+def wrong(bound: str) -> float:
+    """The power that makes a rate too small for an upper bound, or too large for a lower one."""
+    return 1 / 3 if bound.endswith("upper") else 3.0
 
 
 def proportional(drawn: pd.DataFrame, formula: str) -> pd.DataFrame:

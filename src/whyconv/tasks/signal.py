@@ -13,7 +13,10 @@ from whyconv.tasks import Sample, Task
 if TYPE_CHECKING:
     from whyconv.exact.signal_bayes import BayesRisk
     from whyconv.exact.signal_law import SignalLaw
+    from whyconv.exact.signal_risk import Oracle
 
+ROUNDING = 1e-5
+"""Slack for filters in single precision: a threshold set to 3 sigma is one."""
 LARGEST_ROTATION = 4096
 """Coordinates up to which one orthogonal matrix turns the whole input."""
 
@@ -239,8 +242,8 @@ class Signal(Task, name="signal"):
             product=self.label == "product",
         )
 
-    def oracle(self, world: jax.Array | None = None) -> tuple[float, float]:
-        """(risk, b) of the network that knows the signals, with its best threshold b.
+    def oracle(self, world: jax.Array | None = None) -> Oracle:
+        """(risk, b, c) of the network that knows the signals, its best threshold b and length c of filters.
 
         Filters that know a rotation, too, so ``rotated`` makes no difference. For the Gaussian law without
         shift the world makes none either. Elsewhere give it, or get the number worlds come to as d grows:
@@ -321,7 +324,7 @@ class Signal(Task, name="signal"):
             return facts
         noise = np.sqrt(np.einsum("nij,i,ij->n", nodes**2, law.sigmas**2, law.live))
         passes = bias < toward[own][holds]
-        facts["denoises"] = bool((3 * noise <= bias).all() and passes.all())
+        facts["denoises"] = bool((3 * noise <= bias * (1 + ROUNDING)).all() and passes.all())
         plain = self.noise_law == "gaussian" and self.uneven == 1 and self.noisy_signal
         if bias < 0 or (self.rotated == "all" and not plain):
             return facts
