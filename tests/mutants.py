@@ -53,7 +53,7 @@ MUTANTS = [
     ("learners/gradient.py", "jnp.where(y * f < 1,", "jnp.where(y * f <= 1,", "tests/learners"),
     ("learners/gradient.py", "(data.x, data.y, data.m,", "(data.x, data.y, data.m - 1,", "tests/learners"),
     ("learners/order_search.py", "loss <= state.loss", "loss >= state.loss", "tests/learners"),
-    ("studies/_tuned.py", "return missed, steps, error", "return steps, missed, error", "tests/studies"),
+    ("studies/_tuned.py", "return missed, steps, round", "return steps, missed, round", "tests/studies"),
     ("studies/malach_separation.py", "error.low > CHANCE", "error.high > CHANCE", "tests/studies"),
     ("exact/window_descent.py", "by_readout = pull @", "by_readout = copies * pull @", "tests/exact"),
     ("exact/fourier_trapezoid.py", "[orders % 4]", "[(orders + 1) % 4]", "tests/exact"),

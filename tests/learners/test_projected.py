@@ -1,6 +1,6 @@
 """Projected descent on a grid, two steps, and the embedded CNN: against plain loops, cut and padded."""
 
-from math import log, sqrt
+from math import exp, log, sqrt
 from types import SimpleNamespace
 
 import jax
@@ -14,7 +14,7 @@ from whyconv.errors import UserError
 from whyconv.execution import train_in_segments
 from whyconv.learners import Job
 from whyconv.learners.embedded import EmbeddedCNN
-from whyconv.learners.projected import Projected, programs
+from whyconv.learners.projected import Descending, Projected, programs
 from whyconv.learners.two_step import TwoStep
 from whyconv.networks.threshold import ThresholdCNN, ThresholdFCN, ThresholdLCN
 from whyconv.spec import build
@@ -116,12 +116,11 @@ def test_only_the_first_m_examples_count_however_they_are_laid_out():
 
 LOSSES = {
     "squared": lambda f, y: (y - f) ** 2,
-    "logistic": lambda f, y: jnp.log1p(jnp.exp(-y * f)),
     "correlation": lambda f, y: -y * f,
 }
 
 
-@pytest.mark.parametrize("optimiser, loss", [("adam", "squared"), ("gd", "logistic"), ("gd", "correlation")])
+@pytest.mark.parametrize("optimiser, loss", [("adam", "squared"), ("gd", "correlation")])
 def test_every_step_is_that_of_a_plain_loop(optimiser, loss):
     """On two pieces of examples, one of them not full; optax.adam once for each of the two rates."""
     job = job_of(CNN, m=200, capacity=1024)
@@ -155,6 +154,17 @@ def test_every_step_is_that_of_a_plain_loop(optimiser, loss):
         assert float(state.loss[0]) == pytest.approx(float(value), rel=1e-12)
         close({name: part[0] for name, part in state.params.items()}, params, 1e-12)
     assert float(jnp.abs(params["w"] - start["w"]).max()) > 0.01 and params["b"] != start["b"]
+
+
+def test_losses_by_hand():
+    f, y = np.array([0.5, -2.0, 0.0]), np.array([1.0, 1.0, -1.0])
+    for loss, told in {
+        "squared": [0.25, 9.0, 1.0],
+        "logistic": [log(1 + exp(-0.5)), log(1 + exp(2.0)), log(2.0)],
+        "correlation": [-0.5, 2.0, 0.0],
+    }.items():
+        found = Descending(CNN, Projected(loss=loss)).pointloss(f, y)
+        assert np.asarray(found) == pytest.approx(told, rel=1e-12, abs=0)
 
 
 def test_only_the_threshold_moves_by_the_bias_rate():

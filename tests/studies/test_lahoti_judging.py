@@ -1,5 +1,6 @@
 """The studies of sample complexity, driven to their verdicts by made-up rows of known learning curves."""
 
+from functools import cache
 from math import inf
 from zlib import crc32
 
@@ -120,9 +121,14 @@ TRUTH = {
 }
 
 
+@cache
+def truth(name):
+    return judged(configured(name), TRUTH[name])
+
+
 @pytest.mark.parametrize("name", TRUTH)
 def test_the_truth_is_consistent_and_the_control_fails(name):
-    assert verdicts(configured(name), TRUTH[name]) == ("consistent", "fails")
+    assert (truth(name).evidence.verdict, truth(name).control.verdict) == ("consistent", "fails")
 
 
 def test_exponents_are_those_of_the_truth():
@@ -131,19 +137,19 @@ def test_exponents_are_those_of_the_truth():
         "vary-d": {"d, CNN": 1, "d, LCN": 1},
         "vary-sigma": {"sigma, CNN": 2, "sigma, LCN": 2},
     }.items():
-        numbers = judged(configured(name), TRUTH[name]).evidence.numbers
+        numbers = truth(name).evidence.numbers
         for key, value in told.items():
             assert float(numbers[f"exponent in {key}"].split()[0]) == pytest.approx(value, abs=0.15), key
-    numbers = judged(configured("vary-k"), TRUTH["vary-k"]).evidence.numbers
+    numbers = truth("vary-k").evidence.numbers
     assert float(numbers["factor at k = 30 over that at k = 10"].split()[0]) == pytest.approx(3, abs=0.4)
     assert float(numbers["m* of LCN over CNN at k = 10"].split()[0]) == pytest.approx(100 / 12, rel=0.1)
-    several = judged(configured("several-signals"), TRUTH["several-signals"]).evidence.numbers
+    several = truth("several-signals").evidence.numbers
     told = several["factor for 2 signals over that for 1"]
     assert float(told.split()[0]) == pytest.approx(2**0.5, rel=0.15)
 
 
 def test_a_network_that_never_gets_there_needs_more_than_the_largest_sample():
-    numbers = judged(configured("vary-k"), TRUTH["vary-k"]).evidence.numbers
+    numbers = truth("vary-k").evidence.numbers
     assert numbers["m* of FCN over LCN at k = 10"].startswith("at least ")
     assert 8 < float(numbers["m* of FCN over LCN at k = 10"].split()[2].rstrip(",")) <= 10.5
 
@@ -187,7 +193,10 @@ def test_every_part_of_the_criterion_can_fail(case):
 
 
 def test_where_a_linear_filter_gets_near_nothing_is_said():
-    found = judged(configured("vary-k", values=[4, 6]), TRUTH["vary-k"])
+    for target, tells in ((0.7 / 6 - 1e-4, True), (0.7 / 6 + 1e-4, False)):  # a linear filter's is 1/6
+        near = configured("vary-k", target=target)
+        assert near.telling(list(near.cells())[1].task) == tells
+    found = judged(configured("vary-k", values=[4, 8]), TRUTH["vary-k"])
     assert (found.evidence.verdict, found.control.verdict) == ("vacuous", "vacuous")
     assert found.evidence.numbers == {"values where the target is out of a linear filter's reach": 0}
     assert judged(configured("vary-k", values=[6, 20]), TRUTH["vary-k"]).evidence.verdict == "vacuous"
@@ -425,7 +434,6 @@ def test_a_size_counts_when_all_its_seeds_are_in():
     assert keys(cell(fewer, LCN, 10)) == keys(cell(points, LCN, 10))[: 6 * SEEDS]
 
 
-@pytest.mark.xfail(raises=ValueError, reason="order() compares m* of different seeds")
 def test_an_arm_may_have_fewer_repetitions_and_is_compared_on_the_seeds_that_both_have():
     study = configured("vary-k", values=[10, 20], **{"arms.FCN.seeds": 2})
     points, rows = at_once(study, TRUTH["vary-k"])
@@ -557,7 +565,6 @@ SHOWN = {
     "fcn": along(),
     "partial-sharing": groups(200, 0.9),
     "static-signal": STATIC,
-    "non-equivariant": NON_EQUIVARIANT,
 }
 
 
@@ -570,17 +577,15 @@ def test_figures_and_tables_at_every_stage(name):
     for found, count in (({}, 0), (some, 2), (rows, arms)):
         table = study.table(points, found)
         assert len(study.drawn(table)) == len(next(iter(study.tables(table).values()), ())) == count
-        if found is not some or name in ("vary-k", "fcn"):
+        if found is not some or name == "vary-k":
             assert study.figures(table)
 
 
-@pytest.mark.xfail(strict=True, raises=ValueError, reason="two sizes with one rate: pivot finds x twice")
 def test_two_sizes_may_have_the_same_rate():
     study = full(2)  # the FCN's (10, 20, 0.1) and (20, 5, 0.1) both have k^2 d = 2000
     study.figures(study.table(*at_once(study, along())))
 
 
-@pytest.mark.xfail(strict=True, raises=StopIteration, reason="worst() of vacuous evidence alone")
 def test_small_sizes_say_nothing_of_the_rates():
     study = full(2, {arm: [[4, 5, 0.1], [6, 5, 0.1]] for arm in CAPS})
     assert verdicts(study, along()) == ("vacuous", "vacuous")

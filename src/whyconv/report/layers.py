@@ -98,12 +98,13 @@ class Frame:
     def pointer(self, texts: pd.DataFrame) -> Any:
         """Strips around measured places: the one under the pointer shows a rule and reads off all arms.
 
-        ``texts`` has one line per arm and place, with a column ``text``. The selections that :meth:`fade`
-        refers to come with it.
+        ``texts`` has lines with arm, place and a column ``text``, joined where a place has several. The
+        selections that :meth:`fade` refers to come with it.
         """
         import altair as alt
 
-        wide = texts.pivot(index=self.x, columns=self.arm, values="text").fillna("not measured").reset_index()
+        wide = texts.pivot_table(index=self.x, columns=self.arm, values="text", aggfunc="; ".join, sort=False)
+        wide = wide.fillna("not measured").reset_index()
         wide = wide.rename(columns={arm: f"arm{number}" for number, arm in enumerate(self.arms)})
         edges = strips(self.ticks, self.log_x)
         places = [self.ticks.index(float(value)) for value in wide[self.x]]

@@ -96,6 +96,12 @@ class ComplexityStudy(Study):
 
     @model_validator(mode="after")
     def _attainable(self) -> ComplexityStudy:
+        for name, arm in self.arms.items():
+            if arm.largest_m is not None and arm.largest_m <= self.sizes.low:
+                raise ValueError(
+                    f"arms.{name}.largest_m = {arm.largest_m} and sizes.low = {self.sizes.low} were given, and "
+                    "a search goes from low up to the largest m; take a larger one"
+                )
         if self.target is not None:
             for cell in self.cells():
                 oracle = known(cell.task)[0]

@@ -139,8 +139,8 @@ def all_above(intervals: Mapping[str, Interval], threshold: float) -> Verdict:
 
 
 def worst(*evidence: Evidence) -> Evidence:
-    """All conditions together: *fails* beats *undecided* beats *consistent*; the numbers are pooled."""
-    order: list[Verdict] = ["fails", "undecided", "consistent"]
+    """All conditions together: *fails* beats *undecided*, *vacuous*, *consistent*; the numbers are pooled."""
+    order: list[Verdict] = ["fails", "undecided", "vacuous", "consistent"]
     found: Verdict = next(verdict for verdict in order if any(e.verdict == verdict for e in evidence))
     numbers: dict[str, Number] = {}
     for each in evidence:

@@ -16,6 +16,9 @@ from whyconv.verdict import Evidence
 if TYPE_CHECKING:
     import pandas as pd
 
+    from whyconv.measure.complexity import SampleComplexity
+
+Found = Mapping[float, "SampleComplexity"]
 CNN, LCN, FCN = "CNN", "LCN", "FCN"
 ROTATED = "CNN on rotated patches"
 RATES: Mapping[str, Mapping[str, str]] = {
@@ -59,7 +62,7 @@ def sharers(learner: Any = "projected") -> dict[str, Any]:
     return {name: arm for name, arm in contestants(learner).items() if name != FCN}
 
 
-def factor_change(cnn: Any, lcn: Any, first: float, last: float) -> Any:
+def factor_change(cnn: Found, lcn: Found, first: float, last: float) -> Any:
     """(m*(LCN) / m*(CNN) at ``last``) over the same at ``first``, with its interval, paired by seed."""
     from math import exp
 
@@ -105,26 +108,30 @@ class AxisStudy(ComplexityStudy):
 
     def judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
         """The criterion, with this arm as the CNN; *vacuous* where targets tell nothing."""
-        found = {arm: self.complexities(table, arm) for arm in (contestant, LCN, FCN) if arm in self.arms}
-        if len(found[LCN]) < 2:
+        cnn, lcn = self.paired(table, contestant, LCN)
+        if len(lcn) < 2:
             return Evidence(
-                "vacuous", {"values where the target is out of a linear filter's reach": len(found[LCN])}
+                "vacuous", {"values where the target is out of a linear filter's reach": len(lcn)}
             )
-        return worst(*self.growth(found[contestant], found[LCN]), *self.order(contestant, found))
+        ordered = list(self.ratios(lcn, cnn, f"LCN over {contestant}", 5))
+        if FCN in self.arms:
+            ordered += self.ratios(*self.paired(table, FCN, LCN), "FCN over LCN", 1)
+        return worst(*self.growth(cnn, lcn), *ordered)
+
+    def paired(self, table: pd.DataFrame, first: str, second: str) -> tuple[Found, Found]:
+        """m* of two arms by value, from the seeds that both have."""
+        return self.complexities(table, first, [second]), self.complexities(table, second, [first])
 
     @abstractmethod
-    def growth(self, cnn: Any, lcn: Any) -> list[Evidence]:
-        """What the criterion says of m* along the axis; both by value."""
+    def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
+        """What the criterion says of m* along the axis."""
 
-    def order(self, contestant: str, found: Mapping[str, Any]) -> Iterator[Evidence]:
-        """CNN < LCN < FCN at every value, the first by a factor of 5."""
+    def ratios(self, more: Found, less: Found, told: str, least: float) -> Iterator[Evidence]:
+        """At every value one takes more than ``least`` times the examples of the other."""
         from whyconv.measure.complexity import ratio
 
-        for value, lcn in found[LCN].items():
-            at = f"at {self.axis} = {value:g}"
-            yield above(5, ratio(lcn, found[contestant][value]), f"m* of LCN over {contestant} {at}")
-            if FCN in found:
-                yield above(1, ratio(found[FCN][value], lcn), f"m* of FCN over LCN {at}")
+        for value, found in more.items():
+            yield above(least, ratio(found, less[value]), f"m* of {told} at {self.axis} = {value:g}")
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """m* with theory's rates, and the learning curves behind it."""

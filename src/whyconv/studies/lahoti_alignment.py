@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from whyconv.studies import Judgement
 from whyconv.studies._complexity import above
@@ -54,6 +54,13 @@ class Alignment(GridStudy, name="lahoti.alignment"):
     test_size: int = Field(2000, ge=1, le=1_000_000)
     risk: bool = True
     seeds: int = Field(10, ge=1, le=10_000)
+
+    @field_validator("risk")
+    @classmethod
+    def _measured(cls, risk: bool) -> bool:
+        if not risk:
+            raise ValueError("the study is about the risk; leave it true")
+        return risk
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The criterion with the CNN, and with the CNN on rotated patches."""

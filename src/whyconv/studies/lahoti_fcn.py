@@ -57,7 +57,8 @@ class FullyConnected(ComplexityStudy, name="lahoti.fcn"):
                 LCN: MORE,
                 FCN: ((10, 5, 0.1), (10, 10, 0.1), (10, 20, 0.1), (20, 5, 0.1), (20, 10, 0.1), (10, 5, 0.14)),
             },
-            "sizes.resolution": 0.05, "arms.FCN.largest_m": 6000, "arms.LCN.seeds": 20, "arms.FCN.seeds": 20,
+            "sizes.resolution": 0.05, "arms.FCN.largest_m": 6000, "seeds": 20, "arms.LCN.seeds": 20,
+            "arms.FCN.seeds": 20,
         },
     }  # fmt: skip
     needed: ClassVar[tuple[str, ...]] = (CNN, LCN, FCN)
@@ -66,7 +67,7 @@ class FullyConnected(ComplexityStudy, name="lahoti.fcn"):
     arms: dict[str, Arm] = Field(
         default_factory=lambda: {
             name: {**contestants(LARGER)[name], "largest_m": largest, "seeds": seeds}
-            for name, largest, seeds in ((CNN, 200, None), (LCN, 1000, 6), (FCN, 3000, 12))
+            for name, largest, seeds in ((CNN, 200, None), (LCN, 1000, 6), (FCN, 3000, 10))
         },
         validate_default=True,
     )
@@ -79,7 +80,7 @@ class FullyConnected(ComplexityStudy, name="lahoti.fcn"):
         validate_default=True,
     )
     sizes: Sizes = Field(default_factory=lambda: Sizes.model_validate({"resolution": 0.3}))
-    seeds: int = Field(20, ge=1, le=10_000)
+    seeds: int = Field(16, ge=1, le=10_000)
 
     @field_validator("places")
     @classmethod

@@ -10,7 +10,7 @@ from pydantic import Field
 from whyconv.studies import Judgement
 from whyconv.studies._complexity import SignalField, Sizes, above
 from whyconv.studies._grid import Arm, worst
-from whyconv.studies._lahoti import FAIR, FCN, AxisStudy
+from whyconv.studies._lahoti import FAIR, FCN, AxisStudy, Found
 from whyconv.verdict import Evidence
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class NonEquivariant(AxisStudy, name="lahoti.non-equivariant"):
             *(above(5, ratio(found[k], rest[k]), f"m* of FCN over {other} at k = {k:g}") for k in found)
         )
 
-    def growth(self, cnn: Any, lcn: Any) -> list[Evidence]:
+    def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
         """Nothing is said of exponents."""
         del cnn, lcn
         return []

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from whyconv.studies._complexity import SignalField, Sizes, above
 from whyconv.studies._grid import Arm
-from whyconv.studies._lahoti import BROKEN, FAIR, AxisStudy, factor_change, sharers
+from whyconv.studies._lahoti import BROKEN, FAIR, AxisStudy, Found, factor_change, sharers
 from whyconv.verdict import Evidence
 
 
@@ -42,7 +42,7 @@ class SeveralSignals(AxisStudy, name="lahoti.several-signals"):
     sizes: Sizes = Field(default_factory=lambda: Sizes.model_validate({"cap": 4000}))
     values: tuple[float, ...] = (1, 2)
 
-    def growth(self, cnn: Any, lcn: Any) -> list[Evidence]:
+    def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
         """The change of the factor: shown, and against nothing."""
         first, last = min(lcn), max(lcn)
         change = factor_change(cnn, lcn, first, last)

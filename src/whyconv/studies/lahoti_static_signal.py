@@ -24,8 +24,8 @@ class StaticSignal(ComplexityStudy, name="lahoti.static-signal"):
     """What weight sharing saves when the signal always stands in the same patch.
 
     The static signal distribution (SSD), which the lower bounds use inside. An LCN then has one filter to
-    learn, from all m examples instead of m/k of them. All cases have the same target, the risk of the best
-    CNN + 0.03, since the CNN cannot know which patch to look at. k = 20, d = 20, sigma = 0.1.
+    learn, from all m examples instead of m/k of them. The target is always the risk of the best CNN + 0.03,
+    which cannot know which patch to look at. k = 20, d = 20, sigma = 0.1.
     """
 
     reference: ClassVar[str] = "Lahoti et al., SSD, and where the separation is said to break (reconstructed)"
@@ -51,9 +51,13 @@ class StaticSignal(ComplexityStudy, name="lahoti.static-signal"):
 
     def cells(self) -> Iterator[Cell]:
         """The three cases."""
-        k = self.task.patches
-        for case, changes in {MOVES: {}, STAYS: {"place": 1}, HALF: {"patches": max(1, k // 2)}}.items():
-            yield Cell(case, changed(self.task, changes), self.arms, {"the signal": CASES[case]})
+        changes: dict[float, dict[str, int | None]] = {
+            MOVES: {"place": None},
+            STAYS: {"place": 1},
+            HALF: {"place": None, "patches": max(1, self.task.patches // 2)},
+        }
+        for case, fields in changes.items():
+            yield Cell(case, changed(self.task, fields), self.arms, {"the signal": CASES[case]})
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The factor of the case that stays over that of the one that moves; the control's likewise."""

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from whyconv.studies._complexity import above
 from whyconv.studies._grid import Arm
-from whyconv.studies._lahoti import BROKEN, FAIR, AxisStudy, factor_change, sharers
+from whyconv.studies._lahoti import BROKEN, FAIR, AxisStudy, Found, factor_change, sharers
 from whyconv.verdict import Evidence
 
 
@@ -41,7 +41,7 @@ class UnevenNoise(AxisStudy, name="lahoti.uneven-noise"):
     arms: dict[str, Arm] = Field(default_factory=sharers, validate_default=True)
     values: tuple[float, ...] = (1, 4)
 
-    def growth(self, cnn: Any, lcn: Any) -> list[Evidence]:
+    def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
         """The change of the factor: shown, and against nothing."""
         first, last = min(lcn), max(lcn)
         change = factor_change(cnn, lcn, first, last)

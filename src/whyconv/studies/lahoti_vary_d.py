@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from whyconv.studies._complexity import above, below
-from whyconv.studies._lahoti import AUTHORS, BROKEN, FAIR, AxisStudy, with_learner
+from whyconv.studies._lahoti import AUTHORS, BROKEN, FAIR, AxisStudy, Found, with_learner
 from whyconv.verdict import Evidence
 
 
@@ -38,7 +38,7 @@ class VaryD(AxisStudy, name="lahoti.vary-d"):
 
     values: tuple[float, ...] = (10, 20, 30)
 
-    def growth(self, cnn: Any, lcn: Any) -> list[Evidence]:
+    def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
         """Exponents in d."""
         from whyconv.measure.scaling import exponent
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from whyconv.studies._complexity import above, below
-from whyconv.studies._lahoti import AUTHORS, BROKEN, FAIR, AxisStudy, factor_change, with_learner
+from whyconv.studies._lahoti import AUTHORS, BROKEN, FAIR, AxisStudy, Found, factor_change, with_learner
 from whyconv.verdict import Evidence
 
 
@@ -37,7 +37,7 @@ class VaryK(AxisStudy, name="lahoti.vary-k"):
 
     values: tuple[float, ...] = (10, 20, 30)
 
-    def growth(self, cnn: Any, lcn: Any) -> list[Evidence]:
+    def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
         """Exponents in k, and the growth of the factor from one end to the other."""
         from whyconv.measure.scaling import exponent
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from whyconv.studies._complexity import above
-from whyconv.studies._lahoti import AUTHORS, BROKEN, FAIR, AxisStudy, with_learner
+from whyconv.studies._lahoti import AUTHORS, BROKEN, FAIR, AxisStudy, Found, with_learner
 from whyconv.verdict import Evidence
 
 
@@ -36,7 +36,7 @@ class VarySigma(AxisStudy, name="lahoti.vary-sigma"):
 
     values: tuple[float, ...] = (0.07, 0.1, 0.14)
 
-    def growth(self, cnn: Any, lcn: Any) -> list[Evidence]:
+    def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
         """Exponents in sigma."""
         from whyconv.measure.scaling import exponent
 
