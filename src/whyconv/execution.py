@@ -169,5 +169,5 @@ def scores(fit: Fit, x: Any) -> np.ndarray:
 
 def error(fit: Fit, sample: Sample, count: int) -> float:
     """The fraction of the first ``count`` examples whose label the sign of the score misses."""
-    predicted = np.where(scores(fit, sample.x[:count]) > 0, 1, -1)
-    return float(np.mean(predicted != np.asarray(sample.y[:count])))
+    predicted = np.where(scores(fit, np.asarray(sample.x)[:count]) > 0, 1, -1)  # a slice in JAX is compiled
+    return float(np.mean(predicted != np.asarray(sample.y)[:count]))

@@ -167,5 +167,6 @@ def _study(told: dict[str, Any], width: int) -> str:
             f"{duration(preset['seconds_at_most'])}), {preset['memory_bytes'] / 1e9:.1f} GB"
         )
         for label, values in preset["grid"].items():
-            lines += paragraph(f"  {label}", ", ".join(str(value) for value in values))
+            first = ", first" if label == "m" and told["adaptive"] else ""
+            lines += paragraph(f"  {label}{first}", ", ".join(str(value) for value in values))
     return "\n".join(lines)

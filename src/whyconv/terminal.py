@@ -64,8 +64,10 @@ class Progress:
     def __enter__(self) -> Progress:
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, error: object, *_: object) -> None:
         self.close()
+        if error is None and self._rounds > 1:
+            self._say("No more trials follow.")
 
     def close(self) -> None:
         """Take the bar down."""

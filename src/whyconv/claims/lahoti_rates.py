@@ -102,8 +102,12 @@ class LCNLower(_Rate, name="lahoti.lcn-lower"):
 class FCNLower(_Rate, name="lahoti.fcn-lower"):
     """An FCN needs at least of the order of sigma^2 k^2 d examples.
 
-    Lower if the interval of the slope lies above 0.75. The control is the third power of the rate.
+    Lower if the interval of the slope lies above 0.75. The control is the third power of the rate. At sizes
+    that a minute allows the interval straddles: m* grows faster than the rate with sigma, about as fast with
+    k, and more slowly with d from 5 to 20. The paper preset of the study has larger ones.
     """
+
+    expected: ClassVar[Verdict] = "undecided"
 
     reference: ClassVar[str] = "Lahoti et al., FCN lower bound"
     broken: ClassVar[str] = "the third power of the rate as the bound"
@@ -115,19 +119,20 @@ class Ordering(Claim, name="lahoti.ordering"):
     """CNN needs fewer examples than LCN, and LCN fewer than FCN.
 
     Ratios of m* with intervals, paired by seed, at every size where all three were measured. One that is not
-    reached counts as more than the largest m; *undecided* if that lies below what the LCN needs. In the
-    control LCN and CNN change their names.
+    reached counts as more than the largest m; *undecided* if that lies below what the LCN needs.
     """
 
     reference: ClassVar[str] = "Lahoti et al., the separation"
     provenance: ClassVar[Provenance] = "reconstructed"
     expected: ClassVar[Verdict] = "consistent"
-    broken: ClassVar[str] = "LCN and CNN with their names exchanged"
+    broken: ClassVar[str] = "the CNN where every patch is rotated by a matrix of its own"
 
     def check(self) -> Evidence:
         study, table = measured()
         return study.order(table)
 
     def control(self) -> Evidence:
+        from whyconv.studies._lahoti import ROTATED
+
         study, table = measured()
-        return study.order(table, ("LCN", "CNN", "FCN"))
+        return study.order(table, ROTATED)

@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from whyconv.measure.complexity import SampleComplexity
     from whyconv.measure.curves import Curve
 
+Found = Mapping[float, "SampleComplexity"]
+"""m* by value of the axis."""
+
 
 def _signal(value: Any) -> Any:
     task = build("task", value)
@@ -99,8 +102,8 @@ class ComplexityStudy(Study):
         for name, arm in self.arms.items():
             if arm.largest_m is not None and arm.largest_m <= self.sizes.low:
                 raise ValueError(
-                    f"arms.{name}.largest_m = {arm.largest_m} and sizes.low = {self.sizes.low} were given, and "
-                    "a search goes from low up to the largest m; take a larger one"
+                    f"arms.{name}.largest_m = {arm.largest_m} and sizes.low = {self.sizes.low} were given, "
+                    "and a search goes from low up to the largest m; take a larger one"
                 )
         if self.target is not None:
             for cell in self.cells():
@@ -198,6 +201,10 @@ class ComplexityStudy(Study):
             if {arm, *beside} <= set(cell.arms) and self.telling(cell.task)
         }
 
+    def paired(self, table: pd.DataFrame, first: str, second: str) -> tuple[Found, Found]:
+        """m* of two arms by value, from the seeds that both have."""
+        return self.complexities(table, first, [second]), self.complexities(table, second, [first])
+
     def tables(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
         """m* with its interval beside the target, the operations and the seconds of one training at m*."""
         import pandas as pd
@@ -221,7 +228,9 @@ class ComplexityStudy(Study):
                         "step sizes": cost.settings,
                     }
                 )  # fmt: skip
-        title = "Examples needed; operations and seconds of a trial at m* (at the largest m if not reached)"
+        title = (
+            "Examples needed; at m* (or the largest m): operations of a training, seconds with all step sizes"
+        )
         return {title: pd.DataFrame(lines)} if lines else {}
 
     def _found(self, curve: Curve, cell: Cell, name: str) -> SampleComplexity:

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator
 
 from whyconv.studies import Judgement
-from whyconv.studies._complexity import Cell, ComplexityStudy, above
+from whyconv.studies._complexity import Cell, ComplexityStudy, Found, above
 from whyconv.studies._grid import Arm, changed, worst
-from whyconv.verdict import Evidence
+from whyconv.verdict import Evidence, Number
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from whyconv.measure.complexity import SampleComplexity
-
-Found = Mapping[float, "SampleComplexity"]
 CNN, LCN, FCN = "CNN", "LCN", "FCN"
 ROTATED = "CNN on rotated patches"
 RATES: Mapping[str, Mapping[str, str]] = {
@@ -27,6 +23,8 @@ RATES: Mapping[str, Mapping[str, str]] = {
     FCN: {"fcn-lower": "σ²k²d"},
 }
 """Theory's rates by arm: the name in :mod:`whyconv.exact.signal_rates`, and the formula."""
+RATED = ("patches", "patch_dim", "sigma")
+"""The fields of the task that the rates speak of."""
 AUTHORS = {
     "name": "projected",
     "rates": [0.1, 0.01, 0.001],
@@ -84,7 +82,6 @@ class AxisStudy(ComplexityStudy):
     field: ClassVar[str]
     """The field of the task that varies."""
     axis_title: ClassVar[str]
-    log_axis: ClassVar[bool] = True
 
     arms: dict[str, Arm] = Field(default_factory=contestants, validate_default=True)
     values: tuple[float, ...]
@@ -113,18 +110,20 @@ class AxisStudy(ComplexityStudy):
             return Evidence(
                 "vacuous", {"values where the target is out of a linear filter's reach": len(lcn)}
             )
+        left = [f"{cell.value:g}" for cell in self.cells() if cell.value not in lcn]
+        told: dict[str, Number] = {}
+        if left:
+            told[f"left out, as a linear filter gets there: {self.axis}"] = ", ".join(left)
         ordered = list(self.ratios(lcn, cnn, f"LCN over {contestant}", 5))
         if FCN in self.arms:
             ordered += self.ratios(*self.paired(table, FCN, LCN), "FCN over LCN", 1)
-        return worst(*self.growth(cnn, lcn), *ordered)
+        return worst(*self.growth(cnn, lcn), *ordered, Evidence("consistent", told))
 
-    def paired(self, table: pd.DataFrame, first: str, second: str) -> tuple[Found, Found]:
-        """m* of two arms by value, from the seeds that both have."""
-        return self.complexities(table, first, [second]), self.complexities(table, second, [first])
-
-    @abstractmethod
     def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
-        """What the criterion says of m* along the axis."""
+        """What the criterion says of m* along the axis; here nothing: the change of the factor is told."""
+        first, last = min(lcn), max(lcn)
+        change = factor_change(cnn, lcn, first, last)
+        return [Evidence("consistent", {f"factor at {self.axis} = {last:g} over {first:g}": str(change)})]
 
     def ratios(self, more: Found, less: Found, told: str, least: float) -> Iterator[Evidence]:
         """At every value one takes more than ``least`` times the examples of the other."""
@@ -141,9 +140,9 @@ class AxisStudy(ComplexityStudy):
         drawn, arms = self.drawn(table), list(self.arms)
         return {
             "Examples needed": complexities(
-                drawn, title=f"Examples until the risk is within {self.excess:g} of the oracle's",
-                x_title=self.axis_title, theory=self.theory(drawn), arms=arms, controls=[ROTATED],
-                log_x=self.log_axis,
+                drawn, title="Examples until the risk falls to its target",
+                x_title=self.axis_title, arms=arms, controls=[ROTATED],
+                theory=self.theory(drawn) if self.field in RATED else None,
             ),
             "Risk": curves(
                 table, "m", "risk", title="Risk against examples; more examples where the search looked",

@@ -92,7 +92,7 @@ class SampleComplexity(Study, name="brutzkus.sample-complexity"):
         points = []
         for arm, axis, value, task, network in self._settings():
             for m in self.m if arm == CONV_POOL else self.control_m:
-                for seed in range(self.seeds):
+                for seed in range(self.arms[arm].seeds or self.seeds):
                     learner = self.arms[arm].learner
                     values = {"task": task, "network": network, "learner": learner, "m": m, "seed": seed}
                     trial = checked(Trial, {**values, "test_size": self.test_size}, f"arm {arm}")

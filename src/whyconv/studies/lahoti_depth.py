@@ -9,7 +9,7 @@ from pydantic import Field
 
 from whyconv.studies import Judgement
 from whyconv.studies._complexity import above, below
-from whyconv.studies._grid import Arm, GridStudy, advantage, by_seed, worst
+from whyconv.studies._grid import Arm, GridStudy, by_seed, worst
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence
 
@@ -52,7 +52,7 @@ class Depth(GridStudy, name="lahoti.depth"):
     criterion: ClassVar[str] = (
         "95 % intervals of the test error: one layer stays above 0.4 at every m; with two layers the CNN "
         "falls below 0.1 at the largest m, and at some m it is better than the LCN, and at some m than the "
-        "FCN, by more than 0.1 (paired)."
+        "FCN, by more than 0.1 (paired; intervals at 1 - 0.05 / number of m, as the best m is chosen)."
     )
     broken: ClassVar[str] = "the CNN of one layer in place of that of two."
     rule: ClassVar[str] = (
@@ -76,15 +76,20 @@ class Depth(GridStudy, name="lahoti.depth"):
         return Judgement(self._judged(table, CNN), self._judged(table, SHALLOW))
 
     def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
-        from whyconv.measure.intervals import mean_interval
+        from whyconv.measure.intervals import mean_interval, paired_difference
 
-        largest = self.m[-1]
+        largest, level = self.m[-1], 1 - 0.05 / len(self.m)
         errors = {m: mean_interval(by_seed(table, arm=SHALLOW, m=m)) for m in self.m}
         parts = [above(0.4, error, f"test error, {SHALLOW}, m = {m}") for m, error in errors.items()]
         last = mean_interval(by_seed(table, arm=contestant, m=largest))
         parts.append(below(0.1, last, f"test error, {contestant}, m = {largest}"))
         for other in (LCN, FCN):
-            gains = {m: advantage(table, contestant, other, m=m) for m in self.m}
+            gains = {
+                m: paired_difference(
+                    by_seed(table, arm=other, m=m), by_seed(table, arm=contestant, m=m), level
+                )
+                for m in self.m
+            }
             m = max(gains, key=lambda m: gains[m].low)
             parts.append(above(0.1, gains[m], f"test error, {other} minus {contestant}, m = {m}"))
         return worst(*parts)

@@ -26,8 +26,8 @@ class PartialSharing(ComplexityStudy, name="lahoti.partial-sharing"):
     d = 20, sigma = 0.1.
     """
 
-    reference: ClassVar[str] = "between the LCN and the CNN of Lahoti et al. (open question)"
-    title: ClassVar[str] = "Every doubling of the patches that share a filter saves examples"
+    reference: ClassVar[str] = "Lahoti et al., open question: between LCN and CNN (reconstructed)"
+    title: ClassVar[str] = "The more patches share a filter, the fewer examples are needed"
     criterion: ClassVar[str] = (
         "95 % intervals: the exponent of m* in the size of a group lies between -1.25 and -0.5, and no "
         "sharing at all takes more than 5 times the examples of full sharing."

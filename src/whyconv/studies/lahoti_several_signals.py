@@ -7,10 +7,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from whyconv.studies._complexity import SignalField, Sizes, above
+from whyconv.studies._complexity import SignalField, Sizes
 from whyconv.studies._grid import Arm
-from whyconv.studies._lahoti import BROKEN, FAIR, AxisStudy, Found, factor_change, sharers
-from whyconv.verdict import Evidence
+from whyconv.studies._lahoti import BROKEN, FAIR, AxisStudy, sharers
 
 
 class SeveralSignals(AxisStudy, name="lahoti.several-signals"):
@@ -30,7 +29,7 @@ class SeveralSignals(AxisStudy, name="lahoti.several-signals"):
     rule: ClassVar[str] = FAIR
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
-        "paper": {"seeds": 20, "values": [1, 2, 3]},
+        "paper": {"seeds": 20},
     }
     needed: ClassVar[tuple[str, ...]] = tuple(sharers())
     axis: ClassVar[str] = "signals"
@@ -41,9 +40,3 @@ class SeveralSignals(AxisStudy, name="lahoti.several-signals"):
     arms: dict[str, Arm] = Field(default_factory=sharers, validate_default=True)
     sizes: Sizes = Field(default_factory=lambda: Sizes.model_validate({"cap": 4000}))
     values: tuple[float, ...] = (1, 2)
-
-    def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
-        """The change of the factor: shown, and against nothing."""
-        first, last = min(lcn), max(lcn)
-        change = factor_change(cnn, lcn, first, last)
-        return [above(0, change, f"factor for {last:g} signals over that for {first:g}")]

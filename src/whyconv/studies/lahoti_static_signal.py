@@ -24,8 +24,8 @@ class StaticSignal(ComplexityStudy, name="lahoti.static-signal"):
     """What weight sharing saves when the signal always stands in the same patch.
 
     The static signal distribution (SSD), which the lower bounds use inside. An LCN then has one filter to
-    learn, from all m examples instead of m/k of them. The target is always the risk of the best CNN + 0.03,
-    which cannot know which patch to look at. k = 20, d = 20, sigma = 0.1.
+    learn, from all m examples instead of m/k of them, and a linear one would do. The target is always the
+    risk of the best CNN + 0.03, which cannot know which patch to look at. k = 20, d = 20, sigma = 0.1.
     """
 
     reference: ClassVar[str] = "Lahoti et al., SSD, and where the separation is said to break (reconstructed)"
@@ -64,7 +64,7 @@ class StaticSignal(ComplexityStudy, name="lahoti.static-signal"):
         return Judgement(self._judged(table, STAYS), self._judged(table, HALF))
 
     def _judged(self, table: pd.DataFrame, case: float) -> Evidence:
-        cnn, lcn = self.complexities(table, CNN), self.complexities(table, LCN)
+        cnn, lcn = self.paired(table, CNN, LCN)
         if not {MOVES, case} <= set(lcn):
             return Evidence("vacuous", {"cases out of a linear filter's reach": len(lcn)})
         found = below(0.2, factor_change(cnn, lcn, MOVES, case), f"factor, {CASES[case]}, over moves")

@@ -7,10 +7,8 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from whyconv.studies._complexity import above
 from whyconv.studies._grid import Arm
-from whyconv.studies._lahoti import BROKEN, FAIR, AxisStudy, Found, factor_change, sharers
-from whyconv.verdict import Evidence
+from whyconv.studies._lahoti import BROKEN, FAIR, AxisStudy, sharers
 
 
 class UnevenNoise(AxisStudy, name="lahoti.uneven-noise"):
@@ -40,9 +38,3 @@ class UnevenNoise(AxisStudy, name="lahoti.uneven-noise"):
 
     arms: dict[str, Arm] = Field(default_factory=sharers, validate_default=True)
     values: tuple[float, ...] = (1, 4)
-
-    def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
-        """The change of the factor: shown, and against nothing."""
-        first, last = min(lcn), max(lcn)
-        change = factor_change(cnn, lcn, first, last)
-        return [above(0, change, f"factor at unevenness {last:g} over that at {first:g}")]
