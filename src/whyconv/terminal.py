@@ -44,6 +44,7 @@ class Progress:
         self._trials = {trial.key: trial for trial in study.outlook()}
         self._typical = sum(map(seconds, self._trials.values())) / max(1, len(self._trials))
         self._rounds = 0 if study.adaptive else -1
+        self._total = 0
         self._console = Console(stderr=True)
         self._bar: Bar | None = None
         self._task: Any = None
@@ -85,6 +86,7 @@ class Progress:
             parts.append(f"{event.other_environment} reused rows come from another environment")
         self._rounds += self._rounds >= 0
         total = max(event.total, len(self._trials)) if self._rounds > 0 else event.total
+        self._total = total
         if self._rounds == 1 and new:
             parts.append(f"others follow from what these show, about {total} in all")
         if self._rounds <= 1:
@@ -125,7 +127,8 @@ class Progress:
         elif event.done == event.total or time.monotonic() - self._told > PLAIN_EVERY:
             self._told = time.monotonic()
             finished = event.done == event.total and self._rounds < 0
-            self._say(f"{event.done} of {event.total} trials, {'done' if finished else text}.")
+            total = f"about {self._total}" if self._rounds > 0 else event.total
+            self._say(f"{event.done} of {total} trials, {'done' if finished else text}.")
         if event.done == event.total:
             self.close()
 

@@ -52,6 +52,10 @@ class Cell:
     labels: Mapping[str, Any] = field(default_factory=dict)
     """More to be told beside the value."""
 
+    def __post_init__(self) -> None:
+        if self.value == int(self.value):  # tables and tests show 10, not 10.0
+            object.__setattr__(self, "value", int(self.value))
+
 
 class Sizes(Spec):
     """The sample sizes that are searched: from ``low`` to ``cap``, to within ``resolution`` of m*."""
@@ -200,6 +204,10 @@ class ComplexityStudy(Study):
             for cell in self.cells()
             if {arm, *beside} <= set(cell.arms) and self.telling(cell.task)
         }
+
+    def measured(self, table: pd.DataFrame) -> pd.DataFrame:
+        """All lines, by place and size instead of by the order in which the search looked."""
+        return table.sort_values([self.axis, "arm", "m"], kind="stable") if len(table) else table
 
     def paired(self, table: pd.DataFrame, first: str, second: str) -> tuple[Found, Found]:
         """m* of two arms by value, from the seeds that both have."""

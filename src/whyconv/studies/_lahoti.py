@@ -137,7 +137,7 @@ class AxisStudy(ComplexityStudy):
         from whyconv.report.charts import curves
         from whyconv.report.complexity_chart import complexities
 
-        drawn, arms = self.drawn(table), list(self.arms)
+        drawn, arms = self.drawn(table), list(self.needed)
         return {
             "Examples needed": complexities(
                 drawn, title="Examples until the risk falls to its target",

@@ -97,9 +97,9 @@ class FullyConnected(ComplexityStudy, name="lahoti.fcn"):
     @field_validator("places")
     @classmethod
     def _different(cls, places: dict[str, tuple[Place, ...]]) -> dict[str, tuple[Place, ...]]:
-        for name in cls.needed:
+        for name in (CNN, LCN, FCN):
             found = places.get(name, ())
-            if len(set(found)) < max(1 if name == ROTATED else 2, len(found)):
+            if len(set(found)) < max(2, len(found)):
                 raise ValueError(
                     f"give {name} two or more different sizes (k, d, sigma), as [[10, 5, 0.1], [10, 20, 0.1]]"
                 )
@@ -107,12 +107,11 @@ class FullyConnected(ComplexityStudy, name="lahoti.fcn"):
 
     def cells(self) -> Iterator[Cell]:
         """Every size, numbered, with the networks that are measured there."""
-        for number, place in enumerate(
-            dict.fromkeys(p for name in self.needed for p in self.places[name]), 1
-        ):
+        wanted = {name: self.places.get(name, ()) for name in self.needed}
+        for number, place in enumerate(dict.fromkeys(p for places in wanted.values() for p in places), 1):
             k, d, sigma = place
             task = changed(self.task, {"patches": k, "patch_dim": d, "sigma": sigma})
-            arms = {name: self.arms[name] for name in self.needed if place in self.places[name]}
+            arms = {name: self.arms[name] for name in self.needed if place in wanted[name]}
             yield Cell(number, task, arms, {"k": k, "d": d, "sigma": sigma})
 
     def judge(self, table: pd.DataFrame) -> Judgement:
@@ -139,7 +138,7 @@ class FullyConnected(ComplexityStudy, name="lahoti.fcn"):
         return limited(limit, exponent(points), f"slope of {name} on {formula}")
 
     def order(self, table: pd.DataFrame, first: str = CNN) -> Evidence:
-        """m*(CNN) < m*(LCN) < m*(FCN) wherever all were measured; *undecided* if that is nowhere."""
+        """m*(CNN) < m*(LCN) < m*(FCN) wherever all were measured; *vacuous* if that is nowhere."""
         from whyconv.measure.complexity import ratio
 
         names = (first, LCN, FCN)
@@ -151,7 +150,7 @@ class FullyConnected(ComplexityStudy, name="lahoti.fcn"):
             for less, more in pairwise(names):
                 told = f"m* of {more} over {less} {at}"
                 parts.append(above(1, ratio(found[more][size], found[less][size]), told))
-        return worst(*parts) if parts else Evidence("undecided", {"sizes where all three were measured": 0})
+        return worst(*parts) if parts else Evidence("vacuous", {"sizes where all three were measured": 0})
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """m* against each rate."""
