@@ -54,7 +54,7 @@ class Study(Piece):
     rule: ClassVar[str] = ""
     """What was held fixed and must be known to read the figure: stopping rule, initial scale."""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
-    """Overrides by name; ``quick`` takes seconds, ``paper`` has the paper's sizes."""
+    """Overrides by name; ``quick`` takes a minute or so, ``paper`` has the paper's sizes."""
 
     outcome: ClassVar[str] = "test_error"
     """The measured column whose means are shown."""
