@@ -8,11 +8,14 @@ os.environ["JAX_PLATFORMS"] = "cpu"
 
 import jax
 import pytest
+from hypothesis import settings
 
 import whyconv  # noqa: F401
 from whyconv.streams import stream
 
 jax.config.update("jax_numpy_dtype_promotion", "standard")
+settings.register_profile("suite", max_examples=40)  # of a hundred; CI has ten minutes
+settings.load_profile("suite")
 
 
 class NoCheckpoint:
