@@ -69,7 +69,9 @@ def list_(
 @app.command(epilog="Example: whyconv run brutzkus.fig3a --preset paper --set task.positions=20 --out my-run")
 def run(
     study: Annotated[list[str], typer.Argument(metavar="STUDY|PAPER", help="Studies, or all of a paper.")],
-    preset: Annotated[str, typer.Option(help="quick takes a minute or so, paper has the paper's sizes.")] = "quick",
+    preset: Annotated[
+        str, typer.Option(help="quick takes a minute or so, paper has the paper's sizes.")
+    ] = "quick",
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="A setting, as in task.positions=20.")
     ] = None,

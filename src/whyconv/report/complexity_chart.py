@@ -32,7 +32,6 @@ def complexities(
     *,
     title: str,
     x_title: str,
-    cap_text: str | None = None,
     theory: pd.DataFrame | None = None,
     arms: Sequence[str] | None = None,
     controls: Collection[str] = (),
@@ -42,7 +41,7 @@ def complexities(
 
     ``table`` has one line per arm and x: arm, x, m (nan if not reached), low (0: no lower limit), high (inf:
     no upper one), cap, count. An interval that goes on beyond the axis ends in an arrow; its true ends are in
-    the tooltip. ``cap_text`` says what the triangles mean, by default ``not reached by m = 1000``. ``theory``
+    the tooltip, and what the triangles mean stands below (``not reached by m = 1000``). ``theory``
     (arm, x, y, label) are thin dashed lines in the arms' colours; labels stand in tooltips, and at the right
     end of a line where they fit. ``arms`` and ``controls`` are as in :func:`whyconv.report.charts.curves`.
     """
@@ -64,7 +63,7 @@ def complexities(
     if len(missed):
         caps = set(missed["cap"])
         largest = f"m = {_whole(min(caps))}" if len(caps) == 1 else "the largest m looked at"
-        keys["missed"] = cap_text or f"not reached by {largest}"
+        keys["missed"] = f"not reached by {largest}"
     if len(rates):
         keys["theory"] = THEORY
     chart = alt.layer(
