@@ -45,15 +45,26 @@ class Run:
 
     @cached_property
     def judgement(self) -> Judgement | None:
-        """The study's verdict on its rows and that of its control; None while trials are missing."""
-        wanted = {point.trial.key for point in self.points}
-        finished = {key for key in wanted if key in self.rows and self.rows[key].status == "ok"}
-        return self.study.judge(self.table) if wanted and finished == wanted else None
+        """The study's verdict on its rows and that of its control; None while trials are missing.
+
+        None, too, for settings that are shown and not judged.
+        """
+        if self.study.unjudged():
+            return None
+        return self.study.judge(self.table) if self.finished else None
 
     @property
     def verdict(self) -> str:
-        """The verdict in a word; ``incomplete`` while trials are missing or failed."""
-        return self.judgement.evidence.verdict if self.judgement else "incomplete"
+        """The verdict in a word; ``incomplete`` while good rows are missing, ``shown`` if not judged."""
+        if self.judgement is not None:
+            return self.judgement.evidence.verdict
+        return "shown" if self.study.unjudged() and self.finished else "incomplete"
+
+    @property
+    def finished(self) -> bool:
+        """Whether every trial has a good row."""
+        found = [self.rows.get(point.trial.key) for point in self.points]
+        return bool(found) and all(row is not None and row.status == "ok" for row in found)
 
     @property
     def variant(self) -> str:
@@ -102,6 +113,7 @@ def run(
     out: str | Path | None = None,
     workers: int | None = None,
     load: str | Path | Iterable[str | Path] = (),
+    data: str | Path | None = None,
     *,
     retry_failed: bool = False,
     fail_fast: bool = False,
@@ -116,11 +128,15 @@ def run(
 
     ``set`` overrides settings: ``{"task.positions": 20}``. Rows go to ``out`` (``whyconv-runs`` if
     not given); calling again with the same arguments runs only what is missing. Trials run in
-    worker processes, never in this one.
+    worker processes, never in this one. ``data`` is a folder of image sets, for the studies that read some.
     """
     from whyconv.runner.coordinator import complete
     from whyconv.runner.events import Options, cores
 
+    if data is not None:
+        from whyconv.tasks.images import use_folder
+
+        use_folder(data)
     loads = [load] if isinstance(load, str | Path) else list(load)
     for file in loads:
         registry.load(file)
@@ -128,7 +144,7 @@ def run(
         set = [set] if isinstance(set, str) else list(set)
     chosen = configure(study, preset, set, seeds)
     folder = Path(out or RUNS)
-    line = command or _command(study, preset, set, seeds, out, loads)
+    line = command or _command(study, preset, set, seeds, out, loads, data)
     options = Options(
         workers=cores() if workers is None else workers,
         limit=limit,
@@ -155,6 +171,7 @@ def _command(
     seeds: int | None,
     out: str | Path | None,
     loads: Iterable[str | Path],
+    data: str | Path | None = None,
 ) -> str:
     """The command line that does the same."""
     from whyconv.spec import to_json
@@ -170,6 +187,8 @@ def _command(
         words += ["--out", str(out)]
     for file in loads:
         words += ["--load", str(file)]
+    if data is not None:
+        words += ["--data", str(data)]
     return shlex.join(words)
 
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
+from whyconv.cli_data import data_app
 from whyconv.cli_exact import exact_app
 from whyconv.errors import UserError
 
@@ -23,7 +24,9 @@ app = typer.Typer(
     epilog="Start with: whyconv list, whyconv check malach, whyconv run brutzkus.fig3a",
 )
 
-app.add_typer(exact_app, name="exact")
+GROUPS = {"exact": exact_app, "data": data_app}
+for _name, _group in GROUPS.items():
+    app.add_typer(_group, name=_name)
 
 UsageError: Any = typer.BadParameter.__bases__[0]
 """Any complaint of the option parser; Typer gives this class no public name."""
@@ -43,6 +46,10 @@ def _options(
 Load = Annotated[
     list[str] | None, typer.Option(help="A file of your own tasks, networks, learners, studies, claims.")
 ]
+Data = Annotated[
+    Path | None,
+    typer.Option(metavar="DIR", help="A folder of image sets; else WHYCONV_DATA, else the cache."),
+]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder of rows, as made by run --out DIR.")]
 
 
@@ -55,11 +62,13 @@ def list_(
         typer.Argument(help="A paper; a study, for its grid and forecast; any piece, for its settings."),
     ] = None,
     load: Load = None,
+    data: Data = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """What there is: studies, claims, tasks, networks, learners; or one of them in detail."""
     from whyconv import listing, registry
 
+    _use(data)
     for file in load or ():
         registry.load(file)
     told = listing.everything() if name is None else listing.one(name)
@@ -81,6 +90,7 @@ def run(
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Worker processes; default one a core.")] = None,
     load: Load = None,
+    data: Data = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed trials again.")] = False,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed trial.")] = False,
     limit: Annotated[
@@ -93,6 +103,7 @@ def run(
     from whyconv.runner.events import Interrupted, TrialFailed
     from whyconv.settings import configure
 
+    _use(data)
     for file in load or ():
         registry.load(file)
     names = [name for each in study for name in api.chosen_studies(each)]
@@ -104,7 +115,7 @@ def run(
             print(name, file=sys.stderr)
         options: dict[str, Any] = {"retry_failed": retry_failed, "fail_fast": fail_fast, "limit": limit}
         try:
-            done.append(api.run(name, preset, set_ or (), seeds, out, workers, load or (), **options))
+            done.append(api.run(name, preset, set_ or (), seeds, out, workers, load or (), data, **options))
         except Interrupted as stop:
             terminal.complain(str(stop))
             raise typer.Exit(130) from None
@@ -226,14 +237,26 @@ def main() -> None:
 
 
 def _subcommand() -> str:
-    names = {
-        command.name or command.callback.__name__ for command in app.registered_commands if command.callback
-    }
+    """The command that was given, as far as there is one, with a space behind it."""
     words = [word for word in sys.argv[1:3] if not word.startswith("-")]
-    if words[:1] == ["exact"]:
-        inside = {command.callback.__name__ for command in exact_app.registered_commands if command.callback}
-        return " ".join([word for word in words if word in {"exact", *inside}]) + " "
-    return f"{words[0]} " if words[:1] and words[0] in names else ""
+    known = [*GROUPS, *_commands(app)]
+    if not words or words[0] not in known:
+        return ""
+    inside = _commands(GROUPS[words[0]]) if words[0] in GROUPS else []
+    return " ".join([words[0], *(word for word in words[1:] if word in inside)]) + " "
+
+
+def _commands(group: typer.Typer) -> list[str]:
+    commands = group.registered_commands
+    return [command.name or command.callback.__name__ for command in commands if command.callback]
+
+
+def _use(data: Path | None) -> None:
+    """Look for image sets in this folder, here and in workers."""
+    if data is not None:
+        from whyconv.tasks.images import use_folder
+
+        use_folder(data)
 
 
 def _command_line() -> str:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
 from whyconv.lazy import jax, jnp, np
-from whyconv.learners import Fit, Job
+from whyconv.learners import Feed, Fit, Job, Maker
 from whyconv.spec import once
 from whyconv.streams import streams
-from whyconv.tasks import Sample, Task
+from whyconv.tasks import Part, Sample, Task
 from whyconv.trial import Trial
 
 Result = Mapping[str, float | int | str | bool]
@@ -40,21 +40,26 @@ def execute(
     """
     with jax.enable_x64(trial.dtype == "float64"):
         keys = streams(trial)
-        train = draw(trial.task, keys["world"], keys["train"], capacity(trial.m))
-        job = Job(trial.form, train, trial.m, keys["init"], keys["batches"])
+        job = prepared(trial, keys)
         fit = chosen(trial, train_in_segments(trial, job, beat, checkpoint), keys)
-        test = draw(trial.task, keys["world"], keys["test"], trial.test_size)
-        result = {
-            **fit.facts,
-            "train_error": error(fit, train, trial.learner.trained(trial.m)),
-            "test_error": error(fit, test, trial.test_size),
-        }
+        trained = trial.learner.trained(trial.m)
+        if job.feed is None:
+            train_error = error(fit, [job.sample], trained)
+        else:  # not kept, and made again: as many as there are tests
+            count = min(trained, trial.test_size)
+            train_error = error(fit, blocks(trial.task, keys["world"], keys["train"], count, "train"), count)
+        result = {**fit.facts, "train_error": train_error}
+        for name, task in trial.task.tests().items():
+            made = blocks(task, keys["world"], keys["test"], trial.test_size, "test")
+            result[f"test_error_{name}" if name else "test_error"] = error(fit, made, trial.test_size)
         if (exact := exact_error(trial, fit, keys["world"])) is not None:
             result["exact_error"] = exact
         result |= known_facts(trial, fit, keys["world"])
         if trial.risk:
             result["risk_is_exact"] = "risk" in result
-            result.setdefault("risk", squared_risk(fit, test))
+            if "risk" not in result:
+                test = draw(trial.task, keys["world"], keys["test"], trial.test_size, "test")
+                result["risk"] = squared_risk(fit, test)
     return result, fit.trace
 
 
@@ -63,13 +68,13 @@ def exact_error(trial: Trial, fit: Fit, world: jax.Array) -> float | None:
     for, over sets of rows where the network reads no more.
     """
     if trial.exact and (law := trial.task.finite_law(world)) is not None:
-        wrong = np.where(scores(fit, law.x) > 0, 1, -1) != law.y
+        wrong = predicted(scores(fit, law.x)) != law.y
         return float(law.probability[wrong].sum())
     network = trial.network
     if network is None or not network.reads_set(trial.task.shape):
         return None
     if (law := trial.task.set_law(world)) is not None:
-        wrong = np.where(scores(fit, law.x) > 0, 1, -1) != law.y
+        wrong = predicted(scores(fit, law.x)) != law.y
         return float(law.probability[wrong].sum())
     if trial.exact and network.pooled_parts(fit.params, np.zeros((1, trial.task.shape[1]))) is not None:
         return trial.task.pooled_error(world, lambda rows: network.pooled_parts(fit.params, rows))
@@ -102,7 +107,7 @@ def chosen(trial: Trial, fits: list[Fit], keys: Mapping[str, jax.Array]) -> Fit:
     risks = [known_facts(trial, fit, keys["world"]).get("risk") for fit in fits]
     if None in risks:
         sample = draw(trial.task, keys["world"], keys["validation"], trial.test_size)
-        wrong = squared_risk if trial.risk else lambda fit, sample: error(fit, sample, trial.test_size)
+        wrong = squared_risk if trial.risk else lambda fit, sample: error(fit, [sample], trial.test_size)
         risks = [wrong(fit, sample) for fit in fits]
     return fits[
         int(np.argmin([risk if risk is not None and np.isfinite(risk) else np.inf for risk in risks]))
@@ -140,20 +145,59 @@ def capacity(m: int) -> int:
     return size
 
 
-def draw(task: Task, world: jax.Array, draws: jax.Array, count: int) -> Sample:
-    """The first ``count`` examples of a stream, made in blocks of one compiled shape."""
-    program = sampler(task)
-    blocks = [program(world, draws, first) for first in range(0, count, BLOCK)]
-    parts = [
-        jnp.concatenate(column) if len(blocks) > 1 else column[0] for column in zip(*blocks, strict=True)
-    ]
-    return Sample(*(part[:count] for part in parts))
+def prepared(trial: Trial, keys: Mapping[str, jax.Array]) -> Job:
+    """What the learner gets: the sample, or the means to make it batch by batch if both sides want that."""
+    task, rows, feed = trial.task, capacity(trial.m), None
+    if task.streamed and trial.learner.streams:
+        feed = Feed(maker(task), (task.stock("train"), keys["world"], keys["train"]), rows)
+        sample = Sample(jnp.zeros((0, *task.shape)), jnp.zeros(0))
+    else:
+        sample = draw(task, keys["world"], keys["train"], rows)
+    return Job(trial.form, sample, trial.m, keys["init"], keys["batches"], feed)
 
 
 @once
-def sampler(task: Task) -> Callable[..., Sample]:
-    """The compiled sampler of one block, shared by all networks, seeds and sample sizes."""
-    return jax.jit(lambda world, draws, first: task.examples(world, draws, first + jnp.arange(BLOCK)))
+def maker(task: Task) -> Maker:
+    """How a streamed task makes its batches; one object for equal tasks, which then share their programs."""
+
+    def shuffle(arrays: tuple[Any, Any, Any], epoch: jax.Array) -> Any:
+        stock, world, draws = arrays
+        return task.shuffle(stock, world, draws, epoch)
+
+    def batch(arrays: tuple[Any, Any, Any], order: Any, index: jax.Array) -> Sample:
+        stock, world, draws = arrays
+        return task.assemble(stock, order, world, draws, index)
+
+    return Maker(shuffle, batch, task.fresh)
+
+
+def draw(task: Task, world: jax.Array, draws: jax.Array, count: int, part: Part = "train") -> Sample:
+    """The first ``count`` examples of a stream."""
+    made = list(blocks(task, world, draws, count, part))
+    parts = [jnp.concatenate(column) if len(made) > 1 else column[0] for column in zip(*made, strict=True)]
+    return Sample(*(column[:count] for column in parts))
+
+
+def blocks(task: Task, world: jax.Array, draws: jax.Array, count: int, part: Part) -> Iterator[Sample]:
+    """The first ``count`` examples of a stream and some more, in blocks of one compiled shape."""
+    shuffle, assemble = sampler(task)
+    stock = task.stock(part)
+    order = shuffle(stock, world, draws)
+    for first in range(0, count, BLOCK):
+        yield assemble(stock, order, world, draws, first)
+
+
+@once
+def sampler(task: Task) -> tuple[Callable[..., Any], Callable[..., Sample]]:
+    """Compiled: the order of the first epoch, and one block; shared by all networks, seeds and sizes."""
+    return (
+        jax.jit(lambda stock, world, draws: task.shuffle(stock, world, draws, 0)),
+        jax.jit(
+            lambda stock, order, world, draws, first: task.assemble(
+                stock, order, world, draws, first + jnp.arange(BLOCK)
+            )
+        ),
+    )
 
 
 def scores(fit: Fit, x: Any) -> np.ndarray:
@@ -167,7 +211,16 @@ def scores(fit: Fit, x: Any) -> np.ndarray:
     return np.concatenate(parts)
 
 
-def error(fit: Fit, sample: Sample, count: int) -> float:
-    """The fraction of the first ``count`` examples whose label the sign of the score misses."""
-    predicted = np.where(scores(fit, np.asarray(sample.x)[:count]) > 0, 1, -1)  # a slice in JAX is compiled
-    return float(np.mean(predicted != np.asarray(sample.y)[:count]))
+def error(fit: Fit, samples: Iterable[Sample], count: int) -> float:
+    """The fraction of the first ``count`` examples whose label the prediction misses."""
+    wrong = seen = 0
+    for sample in samples:
+        y = np.asarray(sample.y)[: count - seen]  # a slice in JAX is compiled
+        wrong += int(np.sum(predicted(scores(fit, np.asarray(sample.x)[: len(y)])) != y))
+        seen += len(y)
+    return wrong / count
+
+
+def predicted(scores: np.ndarray) -> np.ndarray:
+    """The sign of a single score, that of 0 being -1; the number of the largest of several."""
+    return np.where(scores > 0, 1, -1) if scores.ndim == 1 else np.argmax(scores, axis=1)

@@ -19,7 +19,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whyconv.lazy import jax
+from whyconv.lazy import jax, np
 from whyconv.spec import digest
 
 if TYPE_CHECKING:
@@ -35,6 +35,16 @@ def stream(name: str, *parts: object) -> jax.Array:
 def streams(trial: Trial) -> dict[str, jax.Array]:
     """The six streams of a trial."""
     task, seed = trial.task.lineage(), trial.seed
-    network = trial.network.canonical() if trial.network else None
+    network = trial.network.lineage() if trial.network else None
     named = {name: stream(name, task, seed) for name in ("world", "train", "test", "validation")}
     return {**named, "init": stream("init", network, seed), "batches": stream("batches", seed)}
+
+
+def pixel_order(shape: tuple[int, ...]) -> np.ndarray:
+    """One permutation of the pixels of images (rows, columns, colours), the same for every seed.
+
+    Pixel p of a permuted image is pixel ``order[p]`` of the image, pixels numbered row by row, colours
+    staying together. Fixed, so that a network that is to start alike on permuted images can know it.
+    """
+    rows, columns = shape[:2]
+    return np.random.default_rng([20_200_402, rows, columns]).permutation(rows * columns)

@@ -192,6 +192,11 @@ def print_verdicts(claims: Iterable[Mapping[str, Any]], runs: Iterable[Run]) -> 
 def print_judgement(run: Run) -> None:
     """A study's verdict with the numbers that decide it, and its control's."""
     judgement = run.judgement
+    if judgement is None and run.verdict == "shown":
+        console = Console()
+        console.print(f"[bold]shown[/]  {run.study.name}: {_safe(run.study.unjudged())}", highlight=False)
+        _print_remarks(run)
+        return
     if judgement is None:
         print(f"incomplete  {run.study.name}: {len(run.failed)} trials failed, so there is no verdict.")
         return
@@ -202,6 +207,12 @@ def print_judgement(run: Run) -> None:
     console.print(f"[dim]control:[/] {_coloured(judgement.control.verdict)}: {_safe(run.study.broken)}")
     if judgement.control.verdict == run.verdict:
         console.print("[red]The control did not change the verdict: do not rely on it at these settings.[/]")
+    _print_remarks(run)
+
+
+def _print_remarks(run: Run) -> None:
+    if remarks := run.study.remarks():
+        Console().print(f"[dim]note:[/] {_safe(remarks)}", highlight=False)
 
 
 def _coloured(verdict: str) -> str:

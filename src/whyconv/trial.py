@@ -43,6 +43,20 @@ class Trial(Spec):
         ):
             if refusal:
                 raise ValueError(refusal)
+        wanted = self.task.classes if self.task.classes > 2 else 1
+        given = self.network.score_count if self.network else 1
+        if given != wanted:
+            raise ValueError(
+                f"the task {self.task.name} has {self.task.classes} classes, for which a network of {wanted} "
+                f"outputs is needed, and one of {given} was given"
+            )
+        supplies = self.task.supply("train"), self.task.supply("test")
+        for name, count, supply in zip(("m", "test_size"), (self.m, self.test_size), supplies, strict=True):
+            if supply is not None and count > supply:
+                raise ValueError(
+                    f"{name} = {count} was given, and the task {self.task.name} has {supply} examples for "
+                    "that; take at most as many"
+                )
         if population is None:
             return self
         if self.learner.trained(self.m) < self.m:

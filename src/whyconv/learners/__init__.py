@@ -29,11 +29,32 @@ State = Any
 
 
 @dataclass(frozen=True)
+class Maker:
+    """How examples are made batch by batch; pure and traceable, of the ``arrays`` of a :class:`Feed`."""
+
+    shuffle: Callable[[Any, jax.Array], Any]
+    """(arrays, epoch) -> the order of an epoch."""
+    batch: Callable[[Any, Any, jax.Array], Sample]
+    """(arrays, order, numbers of examples) -> these examples."""
+    fresh: bool
+    """Whether every epoch has examples of its own."""
+
+
+class Feed(NamedTuple):
+    """Examples that are made when a batch asks for them: how, of what, and room for how many."""
+
+    maker: Maker
+    arrays: Any
+    rows: int
+
+
+@dataclass(frozen=True)
 class Job:
     """What a learner gets: the network, the sample, and its two random streams.
 
     The arrays of ``sample`` may hold more rows than ``m`` (so that one compiled program serves
-    many sample sizes); only the first ``m`` belong to the sample.
+    many sample sizes); only the first ``m`` belong to the sample. A learner that ``streams`` may get a
+    ``feed`` instead, and a sample of no rows.
     """
 
     network: Network | None
@@ -41,6 +62,7 @@ class Job:
     m: int
     init: jax.Array
     batches: jax.Array
+    feed: Feed | None = None
     kept: dict[str, Any] = field(default_factory=dict, compare=False)
     """What a learner made of the sample and needs again in the next segment."""
 
@@ -78,6 +100,8 @@ class Learner(Piece):
 
     kind: ClassVar[str] = "learner"
     needs_network: ClassVar[bool] = True
+    streams: ClassVar[bool] = False
+    """Whether it can have its examples made batch by batch."""
 
     def refusal(self, network: Network | None, m: int) -> str:
         """Why this network cannot be trained on m examples; empty if it can."""

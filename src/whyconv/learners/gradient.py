@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from pydantic import Field, field_validator, model_validator
 
 from whyconv.lazy import jax, jnp, np, optax
-from whyconv.learners import Cost, Fit, Job, Learner
+from whyconv.learners import Cost, Fit, Job, Learner, Maker
 from whyconv.networks import Network, Setting
 from whyconv.spec import once
 from whyconv.tasks import Task
@@ -31,11 +31,16 @@ ELEMENTWISE = frozenset(
 
 
 class Running(NamedTuple):
-    """The state: parameters, optimiser state, epochs done, last training loss and held-out error, traces."""
+    """The state: parameters, optimiser; epochs done, and steps of the present one; loss, errors, traces."""
 
     params: Any
     optimiser: Any
     epoch: jax.Array
+    step: jax.Array
+    total: jax.Array
+    """The loss of the present epoch, summed over examples."""
+    share: jax.Array
+    """How much of the present epoch is done."""
     loss: jax.Array
     error: jax.Array
     trace: jax.Array
@@ -45,7 +50,7 @@ class Running(NamedTuple):
 
 
 class Programs(NamedTuple):
-    """Compiled: parameters and optimiser state; layout; some epochs; scores."""
+    """Compiled: parameters and optimiser state; layout; some steps; scores."""
 
     begin: Callable[..., tuple[Any, Any]]
     prepare: Callable[[jax.Array], jax.Array]
@@ -64,24 +69,29 @@ class Gradient(Learner, name="gradient"):
     ``batch`` = None takes the whole sample in every step: an epoch is one step. Each epoch goes
     through a fresh permutation of the sample, the same for every network of a seed; a last, smaller
     batch counts as a step. Losses: logistic log(1 + exp(-y f)), hinge max(0, 1 - y f) with the
-    derivative 0 at its kink, squared (y - f)^2. ``options`` go to the optimiser by name (``{"b1": 0.8}``).
+    derivative 0 at its kink, squared (y - f)^2; for more than two classes the cross-entropy
+    -log softmax(f)_y. ``options`` go to the optimiser by name (``{"b1": 0.8}``).
 
     *Steps to a target.* With ``target_error`` the last ``held_out`` examples of the sample are not trained
     on; training stops after the first epoch whose error on them is at most the target. A run that ends
     otherwise has not reached it, and ``stopped`` tells why: *loss* (it fits its sample and does not
     generalise), *cap* (the epochs are spent) or *diverged*. An answer, not a failure.
 
+    Examples of a streamed task are made batch by batch. Where every epoch has new ones, they come in order
+    and the loss is the mean over the epoch's batches.
+
     Networks with an equal, faster form (tables, multiplicities) are trained in that form.
     """
 
     version: ClassVar[int] = 2
+    streams: ClassVar[bool] = True
     reference: ClassVar[str] = "Brutzkus & Globerson, section 7 (Adam); Optax for the optimisers"
 
     optimiser: str = "adam"
     rate: float = Field(1e-3, gt=0, le=1e6)
     options: dict[str, float] = Field(default_factory=dict)
     batch: int | None = Field(32, ge=1, le=1_000_000)
-    loss: Literal["logistic", "hinge", "squared"] = "logistic"
+    loss: Literal["logistic", "hinge", "squared", "cross-entropy"] = "logistic"
     tolerance: float = Field(1e-3, ge=0)
     epochs: int = Field(2000, ge=1, le=8_000_000)
     target_error: float | None = Field(None, ge=0, lt=1)
@@ -121,6 +131,11 @@ class Gradient(Learner, name="gradient"):
             return (
                 f"m = {m} examples were given, and held_out = {self.held_out} are not trained on; take more"
             )
+        if network is not None and (network.score_count > 1) != (self.loss == "cross-entropy"):
+            return (
+                f"loss = {self.loss} was given for a network of {network.score_count} outputs; the loss is "
+                "cross-entropy for several outputs, and another one for a single output"
+            )
         return super().refusal(network, m)
 
     def trained(self, m: int) -> int:
@@ -138,7 +153,7 @@ class Gradient(Learner, name="gradient"):
     def start(self, job: Job) -> Running:
         """Fresh parameters and optimiser state."""
         assert job.network is not None
-        params, inner = programs(job.network, self.compiled()).begin(job.init, job.shape)
+        params, inner = self.programs(job).begin(job.init, job.shape)
         rate = jnp.asarray(self.rate, inner.hyperparams["learning_rate"].dtype)
         inner = inner._replace(hyperparams={**inner.hyperparams, "learning_rate": rate})
         zero = jnp.zeros((), int)
@@ -146,40 +161,51 @@ class Gradient(Learner, name="gradient"):
             params,
             inner,
             epoch=zero,
+            step=zero,
+            total=jnp.zeros((), float),
+            share=jnp.zeros((), float),
             loss=jnp.full((), jnp.inf, float),
             error=jnp.ones((), float),
             trace=jnp.full((TRACE,), -1.0, float),
             errors=jnp.full((TRACE,), -1.0, float),
             stopped=jnp.zeros((), bool),
-            pace=zero + 4,
+            pace=zero + 16,
         )
 
     def advance(self, job: Job, state: Running) -> Running:
-        """About a second of epochs: ``pace`` follows the clock, and does not touch the numbers."""
-        assert job.network is not None
-        program = programs(job.network, self.compiled())
-        if "x" not in job.kept:
-            job.kept["x"] = program.prepare(job.sample.x)
+        """About a second of steps: ``pace`` follows the clock, and does not touch the numbers."""
+        program = self.programs(job)
 
         def whole(number: int) -> Any:
             return np.asarray(number, state.epoch.dtype)
 
-        data = Data(job.kept["x"], job.sample.y, whole(0), whole(self.trained(job.m)))
-        until = whole(min(int(state.epoch) + int(state.pace), self.epochs))
+        if "data" not in job.kept:
+            trained = whole(self.trained(job.m))
+            if job.feed is not None:
+                job.kept["data"] = Data(job.feed.arrays, jnp.zeros(job.feed.rows), whole(0), trained)
+            else:
+                job.kept["data"] = Data(program.prepare(job.sample.x), job.sample.y, whole(0), trained)
+        arguments = (state, job.kept["data"], job.batches, whole(int(state.pace)), whole(self.epochs))
         begin = time.monotonic()
-        after = jax.block_until_ready(program.segment(state, data, job.batches, until, whole(self.epochs)))
+        after = jax.block_until_ready(program.segment(*arguments))
         seconds = max(time.monotonic() - begin, 1e-3)
         pace = int(np.clip(int(state.pace) / seconds, 1, 4 * int(state.pace)))
         return after._replace(pace=whole(pace))
 
+    def programs(self, job: Job) -> Programs:
+        """The compiled programs for a job."""
+        assert job.network is not None
+        return programs(job.network, self.compiled(), job.feed.maker if job.feed is not None else None)
+
     def progress(self, state: Running) -> float:
-        """Epochs done over epochs allowed; 1 once stopped."""
-        return 1.0 if bool(state.stopped) else int(state.epoch) / self.epochs
+        """Epochs done, with the share of the present one, over epochs allowed; 1 once stopped."""
+        done = (int(state.epoch) + float(state.share)) / self.epochs
+        return 1.0 if bool(state.stopped) else min(done, 1 - 1e-9)
 
     def finish(self, job: Job, state: Running) -> Fit:
         """The trained network as a predictor."""
         assert job.network is not None
-        score = programs(job.network, self.compiled()).score
+        score = self.programs(job).score
         trained, epochs = self.trained(job.m), int(state.epoch)
         size = min(self.batch or trained, trained)
         facts: dict[str, float | int | str | bool] = {
@@ -237,18 +263,20 @@ def optimisers() -> frozenset[str]:
 
 
 def pointwise(loss: str) -> Callable[[jax.Array, jax.Array], jax.Array]:
-    """The loss of scores f and labels y in {-1, 1}, example by example."""
+    """The loss of scores f and labels y, example by example; y in {-1, 1}, or the numbers of classes."""
     if loss == "logistic":
         return lambda f, y: jax.nn.softplus(-y * f)
     if loss == "hinge":
         return lambda f, y: jnp.where(y * f < 1, 1 - y * f, 0.0)
-    return lambda f, y: (y - f) ** 2
+    if loss == "squared":
+        return lambda f, y: (y - f) ** 2
+    return lambda f, y: optax.softmax_cross_entropy_with_integer_labels(f, y.astype(int))
 
 
 class Data(NamedTuple):
-    """Prepared examples, of which ``m`` rows from ``first`` on count."""
+    """Prepared examples, or what they are made of, of which ``m`` rows from ``first`` on count."""
 
-    x: jax.Array
+    x: Any
     y: jax.Array
     first: jax.Array
     m: jax.Array
@@ -277,8 +305,8 @@ class Data(NamedTuple):
 class _Training:
     """The functions that get compiled: pure, of arrays, for one network and learner."""
 
-    def __init__(self, network: Network, learner: Gradient) -> None:
-        self.network, self.learner = network, learner
+    def __init__(self, network: Network, learner: Gradient, maker: Maker | None) -> None:
+        self.network, self.learner, self.maker = network, learner, maker
         self.optimiser = learner.transformation()
         self.pointloss = pointwise(learner.loss)
 
@@ -303,12 +331,21 @@ class _Training:
     def score(self, params: Any, x: jax.Array) -> jax.Array:
         return self.network.apply(self.network.derive(params), self.network.prepare(x))
 
-    def scores(self, derived: Any, data: Data, chosen: jax.Array) -> jax.Array:
-        return self.network.apply(derived, jnp.take(data.x, chosen, axis=self.network.example_axis))
+    def shuffled(self, data: Data, epoch: jax.Array) -> Any:
+        """What the examples of an epoch have in common, where they are made batch by batch."""
+        return self.maker.shuffle(data.x, epoch) if self.maker is not None else ()
 
-    def total(self, derived: Any, data: Data, chosen: jax.Array, counts: jax.Array) -> jax.Array:
+    def look(self, data: Data, order: Any, chosen: jax.Array) -> tuple[jax.Array, jax.Array]:
+        """The chosen examples, prepared, with their labels."""
+        if self.maker is None:
+            return jnp.take(data.x, chosen, axis=self.network.example_axis), data.y[chosen]
+        made = self.maker.batch(data.x, order, chosen)
+        return self.network.prepare(made.x), made.y
+
+    def total(self, derived: Any, data: Data, order: Any, chosen: jax.Array, counts: jax.Array) -> jax.Array:
         """The loss of the chosen rows, each as often as it counts."""
-        return jnp.sum(counts * self.pointloss(self.scores(derived, data, chosen), data.y[chosen]))
+        x, y = self.look(data, order, chosen)
+        return jnp.sum(counts * self.pointloss(self.network.apply(derived, x), y))
 
     def update(self, params: Any, inner: Any, grad: Any) -> tuple[Any, Any]:
         trained, kept = self.split(params)
@@ -316,97 +353,135 @@ class _Training:
         trained = optax.apply_updates(trained, updates)
         return self.network.constrain({**trained, **kept} if kept else trained), inner
 
-    def whole_loss(self, params: Any, data: Data) -> jax.Array:
+    def whole_loss(self, params: Any, data: Data, order: Any) -> jax.Array:
         derived = self.network.derive(params)
         total = data.summed(
-            lambda *part: self.total(derived, data, *part), jnp.zeros((), float), self.network.chunk
+            lambda *part: self.total(derived, data, order, *part), jnp.zeros((), float), self.network.chunk
         )
         return total / data.m
 
-    def error(self, params: Any, data: Data) -> jax.Array:
-        """The share of wrong signs; a score of zero counts as the label -1."""
+    def error(self, params: Any, data: Data, order: Any) -> jax.Array:
+        """The share of wrong labels; a single score of zero counts as the label -1."""
         derived = self.network.derive(params)
 
         def wrong(chosen: jax.Array, counts: jax.Array) -> jax.Array:
-            positive = self.scores(derived, data, chosen) > 0
-            return jnp.sum(counts * (positive != (data.y[chosen] > 0)))
+            x, y = self.look(data, order, chosen)
+            scores = self.network.apply(derived, x)
+            missed = (scores > 0) != (y > 0) if scores.ndim == 1 else jnp.argmax(scores, axis=1) != y
+            return jnp.sum(counts * missed)
 
         return data.summed(wrong, jnp.zeros((), float), self.network.chunk) / data.m
 
-    def full_epoch(self, params: Any, inner: Any, data: Data) -> tuple[Any, Any, jax.Array]:
+    def full_step(self, params: Any, inner: Any, data: Data, order: Any) -> tuple[Any, Any, jax.Array]:
         """One step on the whole sample: what the network derives is made, and differentiated, once."""
         trained, kept = self.split(params)
         derived, pull_back = jax.vjp(lambda part: self.derive(part, kept), trained)
         zero = (jnp.zeros((), float), jax.tree.map(jnp.zeros_like, derived))
         loss, grad = data.summed(
-            lambda *part: jax.value_and_grad(self.total)(derived, data, *part), zero, self.network.chunk
+            lambda *part: jax.value_and_grad(self.total)(derived, data, order, *part),
+            zero,
+            self.network.chunk,
         )
         (grad,) = pull_back(jax.tree.map(lambda g: g / data.m, grad))
         params, inner = self.update(params, inner, grad)
-        return params, inner, loss / data.m
+        return params, inner, loss
 
-    def batch_epoch(self, params: Any, inner: Any, data: Data, key: jax.Array) -> tuple[Any, Any, jax.Array]:
-        """One step for every batch of a fresh permutation."""
+    def batch_steps(
+        self, state: Running, data: Data, order: Any, key: jax.Array, until: jax.Array
+    ) -> tuple[Any, Any, jax.Array]:
+        """A step for every batch of the epoch, from where it stands to ``until``."""
         size = self.learner.batch or 1
-        lots = jax.random.uniform(key, data.y.shape, jnp.float32)
-        order = jnp.argsort(jnp.where(jnp.arange(data.y.shape[0]) < data.m, lots, 2.0))
+        places = jnp.arange(data.y.shape[0])
+        if self.maker is None or not self.maker.fresh:
+            lots = jax.random.uniform(jax.random.fold_in(key, state.epoch), data.y.shape, jnp.float32)
+            places = jnp.argsort(jnp.where(places < data.m, lots, 2.0))
 
         def step(i: jax.Array, carry: Any) -> Any:
             params, inner, loss = carry
-            chosen, inside = data.rows(order, i * size, size)
+            chosen, inside = data.rows(places, i * size, size)
             trained, kept = self.split(params)
 
             def batch_loss(part: Any) -> jax.Array:
-                return self.total(self.derive(part, kept), data, chosen, inside / inside.sum())
+                return self.total(self.derive(part, kept), data, order, chosen, inside / inside.sum())
 
             value, grad = jax.value_and_grad(batch_loss)(trained)
             return *self.update(params, inner, grad), loss + value * inside.sum()
 
-        start = (params, inner, jnp.zeros((), float))
-        params, inner, loss = jax.lax.fori_loop(0, data.chunks(size), step, start)
-        return params, inner, loss / data.m
+        return jax.lax.fori_loop(state.step, until, step, (state.params, state.optimiser, state.total))
 
-    def epoch(self, state: Running, data: Data, key: jax.Array, epochs: jax.Array) -> Running:
-        """One epoch and the stopping rule."""
+    def stretch(
+        self, state: Running, data: Data, key: jax.Array, steps: jax.Array, epochs: jax.Array
+    ) -> tuple[Running, jax.Array]:
+        """At most ``steps`` steps, no further than the end of the epoch, and how many are left."""
+        order = self.shuffled(data, state.epoch)
         if self.learner.batch is None:
-            params, inner, running = self.full_epoch(state.params, state.optimiser, data)
+            count = until = jnp.ones_like(state.step)
+            params, inner, total = self.full_step(state.params, state.optimiser, data, order)
         else:
-            key = jax.random.fold_in(key, state.epoch)
-            params, inner, running = self.batch_epoch(state.params, state.optimiser, data, key)
-        epoch = state.epoch + 1
+            count = data.chunks(self.learner.batch)
+            until = jnp.minimum(count, state.step + steps)
+            params, inner, total = self.batch_steps(state, data, order, key, until)
+        left = steps - (until - state.step)
+        share = until.astype(state.share.dtype) / count
+        state = state._replace(params=params, optimiser=inner, step=until, total=total, share=share)
+        progress = jax.lax.cond(
+            until == count, lambda: self.judged(state, data, order, epochs), lambda: _progress(state)
+        )
+        return state._replace(**progress), left
+
+    def judged(self, state: Running, data: Data, order: Any, epochs: jax.Array) -> dict[str, jax.Array]:
+        """The end of an epoch: the stopping rule."""
+        running, epoch = state.total / data.m, state.epoch + 1
         last = epoch == epochs
         look = (running <= self.learner.tolerance) | last
-        loss = jax.lax.cond(look, lambda: self.whole_loss(params, data), lambda: running)
+        loss = running
+        if self.maker is None or not self.maker.fresh:
+            loss = jax.lax.cond(look, lambda: self.whole_loss(state.params, data, order), lambda: running)
         done = (look & (loss <= self.learner.tolerance)) | last | ~jnp.isfinite(loss)
         error = state.error
         if self.learner.target_error is not None:
             held_out = Data(data.x, data.y, data.m, jnp.asarray(self.learner.held_out))
-            error = self.error(params, held_out)
+            error = self.error(state.params, held_out, order)
             done = done | (error <= self.learner.target_error)
         slot = jnp.round(jnp.log2(epoch.astype(jnp.float32))).astype(int)
         marked = ((1 << slot) == epoch) & (jnp.arange(TRACE) == slot)
-        trace, errors = jnp.where(marked, running, state.trace), jnp.where(marked, error, state.errors)
-        return Running(params, inner, epoch, loss, error, trace, errors, done, state.pace)
+        return {
+            "epoch": epoch,
+            "step": jnp.zeros_like(state.step),
+            "total": jnp.zeros_like(state.total),
+            "share": jnp.zeros_like(state.share),
+            "loss": loss,
+            "error": error,
+            "trace": jnp.where(marked, running, state.trace),
+            "errors": jnp.where(marked, error, state.errors),
+            "stopped": done,
+        }
 
     def segment(
-        self, state: Running, data: Data, key: jax.Array, until: jax.Array, epochs: jax.Array
+        self, state: Running, data: Data, key: jax.Array, steps: jax.Array, epochs: jax.Array
     ) -> Running:
-        """Epochs until ``until``, or until training stops; ``epochs`` are all that are allowed."""
+        """``steps`` more steps, or until training stops; ``epochs`` are all that are allowed."""
         return jax.lax.while_loop(
-            lambda state: (state.epoch < until) & ~state.stopped,
-            lambda state: self.epoch(state, data, key, epochs),
-            state,
-        )
+            lambda carry: (carry[1] > 0) & ~carry[0].stopped,
+            lambda carry: self.stretch(carry[0], data, key, carry[1], epochs),
+            (state, steps),
+        )[0]
+
+
+def _progress(state: Running) -> dict[str, jax.Array]:
+    """What the end of an epoch changes, unchanged."""
+    names = ("epoch", "step", "total", "share", "loss", "error", "trace", "errors", "stopped")
+    return {name: getattr(state, name) for name in names}
 
 
 @once
-def programs(network: Network, learner: Gradient) -> Programs:
+def programs(network: Network, learner: Gradient, maker: Maker | None = None) -> Programs:
     """The compiled programs of one network and learner.
 
     ``m`` and the keys are dynamic, so one compilation serves every seed and every sample size that
     fits the same padded array.
     """
-    training = _Training(network, learner)
+    training = _Training(network, learner, maker)
     return Programs(
         jax.jit(training.begin, static_argnums=1),
         jax.jit(network.prepare),

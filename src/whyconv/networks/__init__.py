@@ -28,13 +28,25 @@ class Setting(NamedTuple):
 
 
 class Network(Piece):
-    """A family of functions from inputs to real scores; the sign is the predicted label, sign(0) = -1."""
+    """A family of functions from inputs to real scores; the sign is the predicted label, sign(0) = -1.
+
+    A network whose ``score_count`` is above 1 has a score for every class, and the largest is the prediction.
+    """
 
     kind: ClassVar[str] = "network"
     example_axis: ClassVar[int] = 0
     """The axis of the *prepared* inputs that counts examples."""
     chunk: ClassVar[int] = 128
     """Examples worth handing to ``apply`` at once where the whole sample is a batch."""
+
+    @property
+    def score_count(self) -> int:
+        """How many scores an example gets; single scores have the shape (examples,), others one axis more."""
+        return 1
+
+    def lineage(self) -> dict[str, Any]:
+        """What the stream of initial parameters depends on; networks that share it start alike."""
+        return self.canonical()
 
     @abstractmethod
     def init(self, key: jax.Array, shape: tuple[int, ...]) -> Params:
@@ -105,6 +117,11 @@ class Network(Piece):
 
         Filters have the shape (nodes, *shape), with zeros where a node does not look; None for others.
         """
+        del params, shape
+        return None
+
+    def first_layer(self, params: Params, shape: tuple[int, ...]) -> Any:
+        """The first layer's filters as images (filter, row, column, colour); None where there are none."""
         del params, shape
         return None
 

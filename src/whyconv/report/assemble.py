@@ -30,7 +30,7 @@ def assemble(runs: Sequence[Run], path: Path, claims: list[dict[str, Any]], comm
 
 def section(run: Run) -> Section:
     """One study's part of the page."""
-    study = run.study
+    study, remarks = run.study, run.study.remarks()
     keys = {point.trial.key for point in run.points}
     return Section(
         study=study.name,
@@ -39,6 +39,7 @@ def section(run: Run) -> Section:
         criterion=study.criterion,
         control_note=study.broken,
         judgement=run.judgement,
+        unjudged=study.unjudged(),
         figures=run.figures(),
         pictures={} if run.variant else study.pictures(),
         tables=run.tables,
@@ -49,7 +50,7 @@ def section(run: Run) -> Section:
         settings=study.canonical(),
         rows=sum(key in run.rows for key in keys),
         failed=run.failed,
-        rule=f"Changed by hand: {run.variant}. Otherwise: {study.rule}" if run.variant else study.rule,
+        rule=f"Changed by hand: {run.variant}. Otherwise: {remarks}" if run.variant else remarks,
     )
 
 

@@ -46,7 +46,8 @@ def curves(
     grey; colours are those of :func:`whyconv.report.theme.styles`. Where all values lie in [0, 1], as errors
     do, intervals are cut to that range in the drawing (not in the tooltip). ``ceiling`` is a line at which
     values ended without an answer (a budget), and what it says. ``facet`` names a column and
-    gives one panel per value, all on the same axes. An empty table gives a note instead of a chart.
+    gives one panel per value, all on the same axes, under "facet_title = value" (the value alone if the title
+    is empty). An empty table gives a note instead of a chart.
     """
     import altair as alt
 
@@ -68,7 +69,7 @@ def curves(
     panels = []
     for number, (value, part) in enumerate(table.groupby(facet, observed=True)):
         panel = replace(frame, width=2 * width, number=number).panel(part, summarise(part, [arm, x], y))
-        name = f"{facet_title or facet} = {value}"
+        name = str(value) if facet_title == "" else f"{facet_title or facet} = {value}"
         panels.append(panel.properties(width=width, height=theme.PANEL_HEIGHT, title=name))
     return finish(alt.concat(*panels, columns=2), title, frame)
 

@@ -59,6 +59,7 @@ class Section:
     rows: int = 0
     failed: Sequence[str] = ()
     rule: str = ""
+    unjudged: str = ""
 
 
 @dataclass(frozen=True)

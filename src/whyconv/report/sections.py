@@ -50,6 +50,8 @@ def _judgement(section: Section) -> str:
     if judgement is not None:
         evidence = judgement.evidence
         parts.append(f'<p class="verdict">{badge(evidence.verdict)}</p>{numbers(evidence.numbers)}')
+    elif section.unjudged:
+        parts.append(f'<p class="quiet">Shown, not judged: {prose(section.unjudged)}</p>')
     elif section.criterion:
         parts.append('<p class="quiet">Not judged yet: finished trials are missing.</p>')
     if section.criterion:

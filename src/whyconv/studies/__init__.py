@@ -75,6 +75,14 @@ class Study(Piece):
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The verdict from the finished rows."""
 
+    def unjudged(self) -> str:
+        """Why these settings are shown and not judged, in a sentence; empty where they are judged."""
+        return ""
+
+    def remarks(self) -> str:
+        """What must be known to read the figure, for these settings: rule, data, readings chosen."""
+        return self.rule
+
     @abstractmethod
     def figures(self, table: pd.DataFrame) -> dict[str, altair.TopLevelMixin]:
         """Charts by title, from one line per trial."""

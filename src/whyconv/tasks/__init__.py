@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BeforeValidator
 
@@ -15,8 +15,11 @@ if TYPE_CHECKING:
     import numpy as np
 
 
+Part = Literal["train", "test"]
+
+
 class Sample(NamedTuple):
-    """Inputs ``x`` with the example on the first axis, and labels ``y`` in {-1, +1}."""
+    """Inputs ``x``, the example on the first axis, and labels ``y``: -1 or +1, or the number of a class."""
 
     x: jax.Array
     y: jax.Array
@@ -31,14 +34,20 @@ class WeightedPoints(NamedTuple):
 
 
 class Task(Piece):
-    """A distribution over (input, label), label in {-1, +1}.
+    """A distribution over (input, label), label in {-1, +1}, or a number from 0 where there are more classes.
 
     Anything the task draws once (its patterns, say) comes from ``world``; example ``i`` comes from
     ``jax.random.fold_in(draws, i)`` alone. A larger sample therefore contains the smaller one, and
     training and test examples of one seed share their world.
+
+    A task that makes its examples of something it has read (images) holds that as ``stock``, whose arrays
+    reach every compiled program as arguments: it gives ``stock``, ``shuffle`` and ``assemble``, and is
+    ``streamed``: learners that can do so have examples made batch by batch, and none is held.
     """
 
     kind: ClassVar[str] = "task"
+    streamed: ClassVar[bool] = False
+    """Whether examples are better made batch by batch than once before training."""
 
     @property
     @abstractmethod
@@ -48,6 +57,45 @@ class Task(Piece):
     @abstractmethod
     def examples(self, world: jax.Array, draws: jax.Array, index: jax.Array) -> Sample:
         """The examples with these numbers; pure and traceable."""
+
+    def stock(self, part: Part) -> Any:
+        """The arrays that examples for training or for testing are made of; nothing for a task that draws."""
+        del part
+        return ()
+
+    def shuffle(self, stock: Any, world: jax.Array, draws: jax.Array, epoch: jax.Array | int) -> Any:
+        """What the examples of an epoch have in common (an order of the stock); traceable."""
+        del stock, world, draws, epoch
+        return ()
+
+    def assemble(
+        self, stock: Any, order: Any, world: jax.Array, draws: jax.Array, index: jax.Array
+    ) -> Sample:
+        """The examples with these numbers, from the stock in the order of an epoch; pure and traceable."""
+        del stock, order
+        return self.examples(world, draws, index)
+
+    @property
+    def fresh(self) -> bool:
+        """Whether every epoch of training has examples of its own."""
+        return False
+
+    def supply(self, part: Part) -> int | None:
+        """How many different examples there are for training or testing; None where there is no end."""
+        del part
+        return None
+
+    @property
+    def classes(self) -> int:
+        """The number of labels."""
+        return 2
+
+    def tests(self) -> Mapping[str, Task]:
+        """What a predictor is tested on, by a name that columns of the row carry; the plain test has none.
+
+        All of them share this task's lineage, so that they are the same examples, shifted, say.
+        """
+        return {"": self}
 
     def lineage(self) -> dict[str, Any]:
         """What the streams of examples depend on; tasks that share it are paired example by example."""

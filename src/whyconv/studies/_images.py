@@ -1,0 +1,38 @@
+"""What the studies on real images share: which images they are, and panels for shifted tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from whyconv.tasks import images
+from whyconv.tasks._image_task import ImageTask
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+AS_IT_IS = "test images as they are"
+
+
+def described(task: ImageTask) -> str:
+    """The images in a sentence."""
+    return f"Images: {images.describe(task.images, task.batches)}."
+
+
+def shift_panels(table: pd.DataFrame, shifts: Sequence[int]) -> pd.DataFrame:
+    """The table once for the test as it is and once for every shift, told apart by the column ``test``.
+
+    ``test_error`` and ``accuracy`` are those of the shifted tests then.
+    """
+    import pandas as pd
+
+    if table.empty:
+        return table
+    panels = {AS_IT_IS: "test_error"}
+    panels |= {f"moved by {by} pixel{'s' if by > 1 else ''}": f"test_error_shift_{by}" for by in shifts}
+    parts = [
+        table.assign(test=name, test_error=table[column], accuracy=1 - table[column])
+        for name, column in panels.items()
+    ]
+    long = pd.concat(parts, ignore_index=True)
+    return long.assign(test=pd.Categorical(long["test"], categories=list(panels), ordered=True))

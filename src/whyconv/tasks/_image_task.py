@@ -1,0 +1,141 @@
+"""What tasks made of real images share: where the images come from, and the controls that go with them."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, ClassVar
+
+from pydantic import Field, field_validator, model_validator
+
+from whyconv.lazy import jax, jnp
+from whyconv.streams import pixel_order
+from whyconv.tasks import Part, Sample, Task, images
+from whyconv.tasks.images.catalogue import DIGITS, known
+from whyconv.tasks.images.digits import SPLIT
+
+CONTROLS = ("permuted", "shuffled_labels", "shift", "shifted_tests")
+"""Fields that leave the examples the same ones."""
+
+
+class ImageTask(Task):
+    """Examples made of the images of a set: training images for training, test images for testing.
+
+    ``images`` is the set's name; *auto* becomes the first of ``preference`` that is on this machine, or the
+    digits that ship with scikit-learn. ``batches`` are CIFAR-10's training batches, those found if not given.
+    Images stay bytes; examples are made of them batch by batch, inside the compiled program.
+
+    Controls, each off by default; all of them see the same examples as the plain task:
+
+    - ``permuted``: the pixels of the whole image go through one permutation, the same for every seed
+      (:func:`whyconv.streams.pixel_order`): no window sees neighbours any more;
+    - ``shuffled_labels``: labels of training examples that have nothing to do with them; tests keep theirs;
+    - ``shifted_tests``: the trained predictor is also tested on images moved to the right by that many
+      pixels, zeros moving in from the left. ``shift`` is such a test itself.
+    """
+
+    streamed: ClassVar[bool] = True
+    preference: ClassVar[tuple[str, ...]] = ("mnist",)
+
+    images: str = "auto"
+    batches: tuple[int, ...] | None = None
+    permuted: bool = False
+    shuffled_labels: bool = False
+    shift: int = Field(0, ge=0, le=100)
+    shifted_tests: tuple[int, ...] = ()
+
+    @field_validator("images", mode="before")
+    @classmethod
+    def _known(cls, name: Any) -> Any:
+        return images.resolve(name, cls.preference) if isinstance(name, str) else name
+
+    @model_validator(mode="before")
+    @classmethod
+    def _found(cls, values: Any) -> Any:
+        if not isinstance(values, dict) or values.get("batches") is not None:
+            return values
+        name = images.resolve(str(values.get("images", "auto")), cls.preference)
+        return {**values, "batches": images.batches_here()} if name == "cifar-10" else values
+
+    @field_validator("shifted_tests")
+    @classmethod
+    def _positive(cls, shifts: tuple[int, ...]) -> tuple[int, ...]:
+        if min(shifts, default=1) < 1 or len(set(shifts)) < len(shifts):
+            raise ValueError("shifted_tests are different numbers of pixels from 1 on, as in [1, 2, 4]")
+        return shifts
+
+    @abstractmethod
+    def compose(
+        self, stock: Any, order: Any, world: jax.Array, draws: jax.Array, index: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
+        """The images (example, row, column, colour) as numbers of their scale, and the labels."""
+
+    def inputs(self, x: jax.Array) -> jax.Array:
+        """Whole images as inputs of this task's shape."""
+        return x.reshape(x.shape[0], *self.shape)
+
+    def noise_labels(self, draws: jax.Array, index: jax.Array) -> jax.Array:
+        """Labels that have nothing to do with the images, uniform and independent."""
+        word = words(jax.random.fold_in(draws, 8), index, 1)[:, 0]
+        return jnp.where(word % 2 == 0, 1.0, -1.0) if self.classes == 2 else word % self.classes
+
+    def examples(self, world: jax.Array, draws: jax.Array, index: jax.Array) -> Sample:
+        """The numbered training examples of the first epoch."""
+        stock = self.stock("train")
+        return self.assemble(stock, self.shuffle(stock, world, draws, 0), world, draws, index)
+
+    def assemble(
+        self, stock: Any, order: Any, world: jax.Array, draws: jax.Array, index: jax.Array
+    ) -> Sample:
+        """The numbered examples, shifted and permuted as asked for."""
+        x, y = self.compose(stock, order, world, draws, index)
+        if self.shift:
+            x = jnp.pad(x, ((0, 0), (0, 0), (self.shift, 0), (0, 0)))[:, :, : x.shape[2]]
+        if self.permuted:
+            flat = x.reshape(x.shape[0], -1, x.shape[3])
+            x = flat[:, pixel_order(tuple(x.shape[1:]))].reshape(x.shape)
+        if self.shuffled_labels:
+            y = self.noise_labels(draws, index).astype(y.dtype)
+        return Sample(self.inputs(x), y)
+
+    def tests(self) -> Mapping[str, Task]:
+        """The test images as they are, and shifted."""
+        plain = self.model_copy(update={"shuffled_labels": False, "shifted_tests": (), "shift": 0})
+        shifted = {f"shift_{by}": plain.model_copy(update={"shift": by}) for by in self.shifted_tests}
+        return {"": plain, **shifted}
+
+    def lineage(self) -> dict[str, Any]:
+        """Permuted, shifted or with other labels, the examples are the same ones."""
+        return {name: value for name, value in self.canonical().items() if name not in CONTROLS}
+
+    def data_digest(self) -> str:
+        """The identity of the images."""
+        return images.digest(self.images, self.batches)
+
+    def image_shape(self) -> tuple[int, int, int]:
+        """(rows, columns, colours) of the set's images."""
+        return (8, 8, 1) if self.images == DIGITS else known(self.images).shape
+
+    def image_count(self, part: Part) -> int:
+        """How many images the set has for training or testing."""
+        if self.images == DIGITS:
+            return SPLIT[0 if part == "train" else 1]
+        about = known(self.images)
+        return about.images(about.training(self.batches) if part == "train" else about.test)
+
+
+@lru_cache(maxsize=8)
+def on_device(make: Any, *arguments: Any) -> Any:
+    """What ``make`` gives for the arguments, as arrays that compiled programs take; made once."""
+    return jax.tree.map(jnp.asarray, make(*arguments))
+
+
+def words(key: jax.Array, index: jax.Array, count: int) -> jax.Array:
+    """``count`` random words for every number."""
+    return jax.vmap(lambda i: jax.random.bits(jax.random.fold_in(key, i), (count,), jnp.uint32))(index)
+
+
+def permutation(key: jax.Array, count: int) -> jax.Array:
+    """A uniform permutation; the order of random words (two are equal with probability count^2 / 2^33)."""
+    return jnp.argsort(jax.random.bits(key, (count,), jnp.uint32))

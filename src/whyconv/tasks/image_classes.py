@@ -1,0 +1,78 @@
+"""Images and their classes: CIFAR-10, or another set, as it is."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, NamedTuple
+
+from whyconv.lazy import jax, jnp, np
+from whyconv.tasks import Part, images
+from whyconv.tasks._image_task import ImageTask, on_device, permutation
+
+
+class Labelled(NamedTuple):
+    """Bytes (count, row, column, colour), classes, and mean and spread of the training set by colour."""
+
+    pixels: Any
+    classes: Any
+    mean: Any
+    spread: Any
+
+
+class ImageClasses(ImageTask, name="image-classes"):
+    """The images of a set and their ten classes.
+
+    An input is (rows, columns, colours), each colour standardised by mean and spread of the training images;
+    the label is the number of the class. A sample of m is the first m training images in an order that
+    belongs to the seed: drawn without replacement, and a larger sample contains the smaller one.
+    """
+
+    reference: ClassVar[str] = "Malach & Shalev-Shwartz, Figure 1 (CIFAR-10)"
+    preference: ClassVar[tuple[str, ...]] = ("cifar-10",)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(rows, columns, colours)."""
+        return self.image_shape()
+
+    @property
+    def classes(self) -> int:
+        """Ten, for every set there is."""
+        return 10
+
+    def supply(self, part: Part) -> int:
+        """The number of images."""
+        return self.image_count(part)
+
+    def stock(self, part: Part) -> Labelled:
+        """All images of a part."""
+        return on_device(labelled, self.images, self.batches, part)
+
+    def shuffle(
+        self, stock: Labelled, world: jax.Array, draws: jax.Array, epoch: jax.Array | int
+    ) -> jax.Array:
+        """The order in which a sample takes the images."""
+        del world, epoch
+        return permutation(jax.random.fold_in(draws, 0), len(stock.classes))
+
+    def compose(
+        self, stock: Labelled, order: jax.Array, world: jax.Array, draws: jax.Array, index: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
+        """The images, standardised; numbers beyond the set (padding) begin again."""
+        del world, draws
+        chosen = order[index % len(order)]
+        x = (stock.pixels[chosen].astype(float) - stock.mean) / stock.spread
+        return x, stock.classes[chosen].astype(jnp.int32)
+
+
+def labelled(name: str, batches: tuple[int, ...] | None, part: Part) -> Labelled:
+    """All images of a part, with what standardises them."""
+    found = images.load(name, batches)
+    training = found.train.images
+    chosen = found.train if part == "train" else found.test
+    axes = (0, 1, 2)
+    return Labelled(
+        chosen.images,
+        chosen.labels,
+        training.mean(axis=axes).astype(np.float32),
+        training.std(axis=axes).astype(np.float32),
+    )

@@ -1,0 +1,159 @@
+"""Real images: MNIST, Fashion-MNIST, CIFAR-10, and the digits that ship inside scikit-learn.
+
+A set is taken from the folder that WHYCONV_DATA or --data names, else from the cache, else it is
+downloaded into the cache. Every file is checked against its published sum before it is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from whyconv import spec
+from whyconv.errors import UserError
+from whyconv.lazy import np
+from whyconv.tasks.images import digits
+from whyconv.tasks.images.catalogue import DIGITS, File, Images, ImageSet, Known, known
+from whyconv.tasks.images.files import read
+from whyconv.tasks.images.places import Place, find, use_folder
+
+__all__ = [
+    "ImageSet",
+    "Images",
+    "batches_here",
+    "describe",
+    "digest",
+    "here",
+    "load",
+    "problems",
+    "resolve",
+    "use_folder",
+]
+
+
+def load(name: str, batches: tuple[int, ...] | None = None) -> ImageSet:
+    """The set, every file checked; downloaded first if it is not here. Kept for the life of the process.
+
+    ``batches`` are training batches of CIFAR-10, 1 to 5; None stands for those of the first place that
+    has the set.
+    """
+    batches = _checked(name, batches)
+    if name == DIGITS:
+        return _digits()
+    place = find(name, batches)
+    if place is None:
+        from whyconv.tasks.images.download import fetch
+
+        place = Place(fetch(name), batches or known(name).batches, ())
+    return _read(name, place.folder, place.batches)
+
+
+def here(name: str) -> bool:
+    """Whether the set can be used without a download, as far as names of files tell."""
+    return name == DIGITS or find(name) is not None
+
+
+def batches_here() -> tuple[int, ...]:
+    """The training batches of CIFAR-10 that are used without a download; all if there are none."""
+    place = find("cifar-10")
+    return (place.batches if place else known("cifar-10").batches) or ()
+
+
+def resolve(wanted: str, preference: Sequence[str]) -> str:
+    """The set that is meant: for ``auto`` the first of ``preference`` that is here, else the digits."""
+    if wanted == "auto":
+        return next((name for name in preference if here(name)), DIGITS)
+    _checked(wanted, None)
+    return wanted
+
+
+def digest(name: str, batches: tuple[int, ...] | None = None) -> str:
+    """The identity of the data by what is known of it; no file is touched, and it need not be here.
+
+    Unlike for :func:`load`, None stands for all batches of CIFAR-10.
+    """
+    batches = _checked(name, batches)
+    if name == DIGITS:
+        return digits.SHA256
+    about = known(name)
+    return spec.digest([name, [[file.name, file.md5] for file in about.files(batches or about.batches)]])
+
+
+def describe(name: str, batches: tuple[int, ...] | None = None) -> str:
+    """The set in one line for people; ``batches`` of CIFAR-10, None for those that are here."""
+    batches = _checked(name, batches)
+    if name == DIGITS:
+        return f"the {sum(digits.SPLIT):,} digits of 8 x 8 that ship with scikit-learn (embedded; not MNIST)"
+    about = known(name)
+    if about.batched and batches is None:
+        batches = batches_here()
+    train, every, test = map(about.images, (about.training(batches), about.train, about.test))
+    if train < every:
+        told = ", ".join(map(str, batches or ()))
+        plural = "batches" if len(batches or ()) > 1 else "batch"
+        return f"{about.title} in part: {train:,} of {every:,} training images ({plural} {told})"
+    colour = "colour " if about.shape[2] == 3 else ""
+    return f"{about.title}, {train:,} + {test:,} {colour}images of {about.shape[0]} x {about.shape[1]}"
+
+
+def problems(name: str, place: Place) -> list[str]:
+    """A sentence for everything that is wrong with the files of a set in a place; all are read."""
+    told = []
+    for file in known(name).files(known(name).batches):
+        path = place.folder / file.name
+        try:
+            if path.is_file():
+                read(name, file, path)
+        except UserError as error:
+            told.append(str(error))
+    if place.missing:
+        told.append(
+            f"{place.folder} lacks {', '.join(place.missing)}, without which {known(name).title} cannot be "
+            f"used; add what is missing, or run whyconv data fetch {name}."
+        )
+    return told
+
+
+def _checked(name: str, batches: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """The batches in order; names and batches that do not exist are refused."""
+    every = None if name == DIGITS else known(name).batches
+    if batches is None:
+        return None
+    if every is None:
+        raise UserError(f"batches {batches} of {name} were asked for; only cifar-10 comes in batches.")
+    if not batches or len(set(batches)) < len(batches) or not set(batches) <= set(every):
+        raise UserError(f"batches {batches} of {name} were asked for; name some of {every}, each once.")
+    return tuple(sorted(batches))
+
+
+@lru_cache(maxsize=4)
+def _read(name: str, folder: Path, batches: tuple[int, ...] | None) -> ImageSet:
+    about = known(name)
+    parts = (_part(name, about, folder, files) for files in (about.training(batches), about.test))
+    return ImageSet(name, about.title, about.classes, *parts)
+
+
+def _part(name: str, about: Known, folder: Path, files: tuple[File, ...]) -> Images:
+    contents = [read(name, file, folder / file.name) for file in files]
+    height, width, channels = about.shape
+    if about.batched:
+        records = np.concatenate(contents)
+        planes = records[:, 1:].reshape(-1, channels, height, width)
+        return _fixed(planes.transpose(0, 2, 3, 1), records[:, 0])
+    images, labels = contents
+    return _fixed(images[..., None], labels)
+
+
+def _fixed(images: np.ndarray, labels: np.ndarray) -> Images:
+    """Contiguous and read-only, since everybody in the process gets the same arrays."""
+    part = Images(np.ascontiguousarray(images), np.ascontiguousarray(labels))
+    for array in part:
+        array.setflags(write=False)
+    return part
+
+
+@lru_cache(maxsize=1)
+def _digits() -> ImageSet:
+    train, test = (_fixed(*part) for part in digits.load())
+    return ImageSet(DIGITS, "digits of scikit-learn", 10, train, test)

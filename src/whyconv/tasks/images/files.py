@@ -1,0 +1,101 @@
+"""Reading the published files: IDX in gzip, and the binary batches of CIFAR-10. Nothing is unpickled.
+
+A file is used only if its MD5 sum is the published one. Where it is not, what the file holds says why, so
+the sentence tells a truncated file from one of another kind.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import io
+import zlib
+from math import prod
+from pathlib import Path
+
+from whyconv.errors import UserError
+from whyconv.lazy import np
+from whyconv.tasks.images.catalogue import File, known
+from whyconv.tasks.images.places import cache
+
+MAGIC = {"images": 0x00000803, "labels": 0x00000801}
+"""The first four bytes of an IDX file: unsigned bytes in three dimensions, or in one."""
+
+
+class Damage(Exception):
+    """Why a file is not the published one; the words go on after the file's name."""
+
+
+def md5(data: bytes) -> str:
+    """The checksum by which the sets were published."""
+    return hashlib.md5(data, usedforsecurity=False).hexdigest()
+
+
+def read(name: str, file: File, path: Path) -> np.ndarray:
+    """What a file of the set holds: images, labels, or records of a label and an image, as uint8."""
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise UserError(f"{path} cannot be read: {error.strerror}; make it readable or remove it.") from None
+    try:
+        content = (_records if file.kind == "records" else _idx)(file, data, known(name).shape)
+        if md5(data) != file.md5:
+            raise Damage("is not the published file")
+    except Damage as why:
+        again = f"whyconv data fetch {name}"
+        mend = (
+            f"{again} gets it anew"
+            if path.parent == cache() / name
+            else f"replace it by the published file, or remove it and run {again}"
+        )
+        raise UserError(f"{path} {why} (MD5 {md5(data)}, published {file.md5}); {mend}.") from None
+    return content
+
+
+def _idx(file: File, data: bytes, shape: tuple[int, int, int]) -> np.ndarray:
+    """An IDX file: magic, the sizes of the axes, all as big-endian 32-bit numbers, then one byte a value."""
+    axes: tuple[int, ...] = (file.items, *shape[:2]) if file.kind == "images" else (file.items,)
+    start = 4 + 4 * len(axes)
+    content = _unzip(data, start + prod(axes), file)
+    if content[:4] != MAGIC[file.kind].to_bytes(4):
+        raise Damage(
+            f"begins with 0x{content[:4].hex()}, and a file of {file.kind} begins with "
+            f"0x{MAGIC[file.kind]:08x}"
+        )
+    found = tuple(int.from_bytes(content[place : place + 4]) for place in range(4, start, 4))
+    if found[0] != file.items:
+        other = "labels" if file.kind == "images" else "images"
+        raise Damage(f"holds {found[0]:,} {file.kind} for {file.items:,} {other}")
+    if found != axes:
+        sizes = (" x ".join(map(str, each[1:])) for each in (found, axes))
+        raise Damage(f"holds images of {' instead of '.join(sizes)}")
+    if len(content) != start + prod(axes):
+        more = "more" if len(content) > start + prod(axes) else "fewer"
+        raise Damage(f"holds {more} bytes than the {prod(axes):,} that its header announces")
+    return np.frombuffer(content, np.uint8, offset=start).reshape(axes)
+
+
+def _unzip(data: bytes, expected: int, file: File) -> bytes:
+    """The unzipped content, read to one byte beyond what is expected, so that nothing can swell."""
+    try:
+        if not data:
+            raise EOFError
+        return gzip.GzipFile(fileobj=io.BytesIO(data)).read(expected + 1)
+    except EOFError:
+        raise Damage(_truncated(file, data)) from None
+    except (gzip.BadGzipFile, zlib.error) as error:
+        raise Damage(f"is not a sound gzip file: {error}") from None
+
+
+def _records(file: File, data: bytes, shape: tuple[int, int, int]) -> np.ndarray:
+    """A batch of CIFAR-10: records of a label and the red, green and blue plane, one byte a value."""
+    length = 1 + prod(shape)
+    if len(data) < file.items * length:
+        raise Damage(_truncated(file, data))
+    if len(data) > file.items * length:
+        raise Damage(f"has {len(data):,} bytes, and {file.items:,} records of {length:,} were published")
+    return np.frombuffer(data, np.uint8).reshape(file.items, length)
+
+
+def _truncated(file: File, data: bytes) -> str:
+    return f"is truncated: it ends after {len(data):,} of {file.size:,} bytes"

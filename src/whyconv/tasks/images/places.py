@@ -1,0 +1,93 @@
+"""Where a set is looked for: the folder that the user names, then the cache. No file is read."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from whyconv.errors import UserError
+from whyconv.tasks.images.catalogue import SETS, Known, known
+
+VARIABLE = "WHYCONV_DATA"
+"""Names the folder that is looked into first; the option --data sets it for a command and its workers."""
+
+
+class Place(NamedTuple):
+    """A folder with files of a set: its training batches (None for a set without) and what it lacks."""
+
+    folder: Path
+    batches: tuple[int, ...] | None
+    missing: tuple[str, ...]
+
+
+def cache() -> Path:
+    """Where downloads are kept: data/ in WHYCONV_CACHE, by default in the user's cache."""
+    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    return Path(os.environ.get("WHYCONV_CACHE") or home / "whyconv") / "data"
+
+
+def use_folder(path: str | Path) -> None:
+    """Look into this folder first, in this process and those it starts; the same as WHYCONV_DATA."""
+    _check(Path(path))
+    os.environ[VARIABLE] = str(Path(path).resolve())
+
+
+def given() -> Path | None:
+    """The folder that the user names, if any; refused where it is none or has no file of any set."""
+    if not os.environ.get(VARIABLE):
+        return None
+    folder = Path(os.environ[VARIABLE])
+    _check(folder)
+    return folder
+
+
+def places(name: str, batches: tuple[int, ...] | None = None) -> list[Place]:
+    """The folders with files of the set in the order of the search, complete or not."""
+    folder, about = given(), known(name)
+    inside = _inside(about, folder, batches) if folder else ()
+    return [*inside, *_look(about, cache() / name, batches)]
+
+
+def find(name: str, batches: tuple[int, ...] | None = None) -> Place | None:
+    """The first folder that has the set, for CIFAR-10 with these batches or with any."""
+    return next((place for place in places(name, batches) if not place.missing), None)
+
+
+def _check(folder: Path) -> None:
+    if not folder.is_dir():
+        raise UserError(
+            f"the data folder {folder} does not exist; give --data or {VARIABLE} a folder with image sets."
+        )
+    if not any(place for about in SETS.values() for place in _inside(about, folder)):
+        raise UserError(
+            f"the data folder {folder} has no file of {', '.join(SETS)}; give --data or {VARIABLE} a folder "
+            f"with their published files, as in {folder}/mnist (of CIFAR-10 the binary version; pickles are "
+            "never loaded)."
+        )
+
+
+def _inside(about: Known, folder: Path, batches: tuple[int, ...] | None = None) -> Iterator[Place]:
+    """Places of a set in a user's folder.
+
+    MNIST and Fashion-MNIST have the same names of files, so files that lie in the folder itself belong to
+    a set if at least one of them has its published size.
+    """
+    for name in about.folders:
+        yield from _look(about, folder / name, batches)
+    sizes = ((folder / file.name, file.size) for file in about.files(about.batches))
+    if any(path.is_file() and path.stat().st_size == size for path, size in sizes):
+        yield from _look(about, folder, batches)
+
+
+def _look(about: Known, folder: Path, batches: tuple[int, ...] | None) -> Iterator[Place]:
+    """The folder as a place if it has any file of the set."""
+    there = {file.name for file in about.files(about.batches) if (folder / file.name).is_file()}
+    if not there:
+        return
+    found = batches
+    if about.batched and batches is None:
+        found = tuple(n for n, file in enumerate(about.train, 1) if file.name in there) or (1,)
+    missing = tuple(file.name for file in about.files(found) if file.name not in there)
+    yield Place(folder, found, missing)
