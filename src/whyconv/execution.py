@@ -15,6 +15,7 @@ from whyconv.trial import Trial
 Result = Mapping[str, float | int | str | bool]
 BLOCK = 1024
 """Examples drawn or scored by one call of a compiled program."""
+FILTERS_SHOWN = 8
 
 
 class Checkpoint(Protocol):
@@ -55,12 +56,38 @@ def execute(
         if (exact := exact_error(trial, fit, keys["world"])) is not None:
             result["exact_error"] = exact
         result |= known_facts(trial, fit, keys["world"])
+        learned, trace = learned_filters(trial, fit)
+        result |= learned
         if trial.risk:
             result["risk_is_exact"] = "risk" in result
             if "risk" not in result:
                 test = draw(trial.task, keys["world"], keys["test"], trial.test_size, "test")
                 result["risk"] = squared_risk(fit, test)
-    return result, fit.trace
+    return result, {**fit.trace, **trace}
+
+
+def learned_filters(trial: Trial, fit: Fit) -> tuple[Result, Mapping[str, list[float]]]:
+    """How local the first layer's filters are; for seed 0 the strongest of them, for a picture.
+
+    Each of these is scaled to whole numbers from -100 to 100: enough to be looked at.
+    """
+    found = trial.network.first_layer(fit.params, trial.task.shape) if trial.network else None
+    if found is None:
+        return {}, {}
+    from whyconv.measure.locality import locality
+
+    found = np.asarray(found, np.float64)
+    scores = locality(found, trial.task.shape)
+    facts = {"locality": float(np.nanmean(scores))} if np.isfinite(scores).any() else {}
+    if trial.seed:
+        return facts, {}
+    strength = (found**2).sum(axis=(1, 2, 3))
+    strongest = found[np.argsort(-strength, kind="stable")[:FILTERS_SHOWN]]
+    scale = np.maximum(np.abs(strongest).max(axis=(1, 2, 3), keepdims=True), 1e-30)
+    whole = np.rint(100 * strongest / scale)
+    return facts, {
+        "filters_shape": [float(size) for size in whole.shape], "filters": whole.ravel().tolist()
+    }  # fmt: skip
 
 
 def exact_error(trial: Trial, fit: Fit, world: jax.Array) -> float | None:
@@ -148,7 +175,7 @@ def capacity(m: int) -> int:
 def prepared(trial: Trial, keys: Mapping[str, jax.Array]) -> Job:
     """What the learner gets: the sample, or the means to make it batch by batch if both sides want that."""
     task, rows, feed = trial.task, capacity(trial.m), None
-    if task.streamed and trial.learner.streams:
+    if trial.streams:
         feed = Feed(maker(task), (task.stock("train"), keys["world"], keys["train"]), rows)
         sample = Sample(jnp.zeros((0, *task.shape)), jnp.zeros(0))
     else:

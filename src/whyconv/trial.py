@@ -73,6 +73,11 @@ class Trial(Spec):
         """The network as it is trained: itself, or a faster form that is equal to it."""
         return self.learner.form(self.network, self.task, self.m)
 
+    @property
+    def streams(self) -> bool:
+        """Whether examples are made batch by batch: the task would rather, and the learner can."""
+        return self.task.streamed and self.learner.streams
+
     @cached_property
     def program(self) -> str:
         """Equal for trials that share their compiled programs."""

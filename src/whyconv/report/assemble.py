@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from whyconv.api import Run
+from whyconv.report.filters_picture import filters
 from whyconv.report.html import Page, Section, write
 
 
@@ -41,7 +42,7 @@ def section(run: Run) -> Section:
         judgement=run.judgement,
         unjudged=study.unjudged(),
         figures=run.figures(),
-        pictures={} if run.variant else study.pictures(),
+        pictures={**({} if run.variant else study.pictures()), **filters(run)},
         tables=run.tables,
         summary=run.summary if len(run.table) else None,
         outcome=study.outcome,

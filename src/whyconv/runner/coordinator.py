@@ -9,7 +9,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -51,10 +51,13 @@ def complete(
     only after the row is on disk. Ctrl-C ends the workers and raises :class:`Interrupted`.
     """
     folder = Path(out)
-    if not study.plan({}):  # asked before anything is opened: a study that refuses leaves no trace
+    planned = study.plan({})
+    if not planned:  # asked before anything is opened: a study that refuses leaves no trace
         raise UserError(
             f"{study.name} plans no trial with these settings; give it at least one arm and value."
         )
+    if not folder.exists():
+        _fetch(planned)
     with Store.open(folder) as store:
         run = _Run(study, store, options or Options(), watch)
         try:
@@ -63,6 +66,12 @@ def complete(
             raise Interrupted(run.done, len(run.points)) from None
         finally:
             run.tidy()
+
+
+def _fetch(points: Iterable[Point]) -> None:
+    """Have the data of these trials here, before workers need it one by one."""
+    for task in {point.trial.task for point in points}:
+        task.fetch()
 
 
 class _Run:
@@ -82,6 +91,7 @@ class _Run:
 
     def complete(self) -> Summary:
         planned = self._plan()
+        _fetch(self._missing())
         self._store.record_environment(environment.describe())
         loads = [str(Path(file).resolve()) for file in self._options.loads]
         self._store.record_run(self._study, self._options.preset, loads, self._options.command)

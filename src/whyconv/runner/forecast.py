@@ -15,6 +15,8 @@ START_SECONDS = 4.0
 COMPILE_SECONDS = 4.0
 """Compilation of the programs of one (task shape, network, learner), once in every worker."""
 WORKER_BYTES = 4.5e8
+STOCK_BYTES = 2e8
+"""Images in memory, as bytes, once as they were read and once for the compiled programs."""
 
 
 @dataclass(frozen=True)
@@ -44,12 +46,24 @@ def forecast(trials: Iterable[Trial], workers: int) -> Forecast:
     todo = list({trial.key: trial for trial in trials}.values())
     workers = max(1, min(workers, len(todo)))
     costs = [trial.learner.cost(trial.form, trial.task.shape, trial.m) for trial in todo]
+    held = [memory(trial) for trial in todo]
     programs = {trial.program for trial in todo}
     fixed = (START_SECONDS + COMPILE_SECONDS * len(programs)) if todo else 0.0
     typical = sum(TRIAL_SECONDS + cost.flops / RATE for cost in costs) / workers
     longest = sum(TRIAL_SECONDS + cost.flops_limit / RATE for cost in costs) / workers
-    memory = workers * (WORKER_BYTES + max((cost.memory for cost in costs), default=0.0))
-    return Forecast(len(todo), workers, fixed + typical, fixed + longest, memory)
+    return Forecast(
+        len(todo),
+        workers,
+        fixed + typical,
+        fixed + longest,
+        workers * (WORKER_BYTES + max(held, default=0.0)),
+    )
+
+
+def memory(trial: Trial) -> float:
+    """Bytes that a trial holds beside its worker: of a streamed sample a batch and what it is made of."""
+    rows = 1 if trial.streams else trial.m
+    return trial.learner.cost(trial.form, trial.task.shape, rows).memory + STOCK_BYTES * trial.streams
 
 
 def duration(seconds: float) -> str:

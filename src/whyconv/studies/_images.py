@@ -19,6 +19,16 @@ def described(task: ImageTask) -> str:
     return f"Images: {images.describe(task.images, task.batches)}."
 
 
+def permuted(arm: str) -> str:
+    """The name of an arm's twin on permuted pixels."""
+    return f"{arm}, permuted pixels"
+
+
+def shuffled(arm: str) -> str:
+    """The name of an arm's twin that is trained on shuffled labels."""
+    return f"{arm}, shuffled labels"
+
+
 def shift_panels(table: pd.DataFrame, shifts: Sequence[int]) -> pd.DataFrame:
     """The table once for the test as it is and once for every shift, told apart by the column ``test``.
 

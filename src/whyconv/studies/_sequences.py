@@ -11,7 +11,7 @@ from whyconv.learners import LearnerField
 from whyconv.spec import build, checked
 from whyconv.studies import Point, Study
 from whyconv.studies._grid import by_seed, changed
-from whyconv.studies._images import described, shift_panels
+from whyconv.studies._images import described, permuted, shift_panels, shuffled
 from whyconv.tasks.images.catalogue import DIGITS
 from whyconv.tasks.sequence import COLUMNS, ROWS
 from whyconv.tasks.sequence import Sequence as SequenceTask
@@ -192,16 +192,6 @@ MNIST: Mapping[str, Any] = {
     "task.images": "mnist", "digits": [5, 9, 13, 19], "neurons": 256, "m": 30_000, "learner.epochs": 8,
 }  # fmt: skip
 """Sizes at which the effects appear within 40 minutes on two cores."""
-
-
-def permuted(arm: str) -> str:
-    """The name of an arm's twin on permuted pixels."""
-    return f"{arm}, permuted pixels"
-
-
-def shuffled(arm: str) -> str:
-    """The name of an arm's twin that is trained on shuffled labels."""
-    return f"{arm}, shuffled labels"
 
 
 def twins(contestants: Sequence[str]) -> Iterator[tuple[str, Twin]]:

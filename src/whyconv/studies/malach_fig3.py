@@ -10,6 +10,7 @@ from pydantic import Field
 from whyconv.studies import Judgement
 from whyconv.studies._complexity import above, below
 from whyconv.studies._grid import worst
+from whyconv.studies._images import permuted, shuffled
 from whyconv.studies._sequences import (
     CNN,
     FCN,
@@ -19,8 +20,6 @@ from whyconv.studies._sequences import (
     RULE,
     SequenceStudy,
     Twin,
-    permuted,
-    shuffled,
     twins,
 )
 from whyconv.verdict import Evidence, Number

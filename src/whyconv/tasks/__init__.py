@@ -58,6 +58,9 @@ class Task(Piece):
     def examples(self, world: jax.Array, draws: jax.Array, index: jax.Array) -> Sample:
         """The examples with these numbers; pure and traceable."""
 
+    def fetch(self) -> None:
+        """Have what the task reads on this machine, checked; called once before workers start."""
+
     def stock(self, part: Part) -> Any:
         """The arrays that examples for training or for testing are made of; nothing for a task that draws."""
         del part

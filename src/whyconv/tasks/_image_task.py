@@ -113,6 +113,10 @@ class ImageTask(Task):
         """The identity of the images."""
         return images.digest(self.images, self.batches)
 
+    def fetch(self) -> None:
+        """Find the set and check its files, or download it."""
+        images.load(self.images, self.batches)
+
     def image_shape(self) -> tuple[int, int, int]:
         """(rows, columns, colours) of the set's images."""
         return (8, 8, 1) if self.images == DIGITS else known(self.images).shape

@@ -40,8 +40,8 @@ class Sequence(ImageTask, name="sequence"):
 
     The paper says "scaled and cropped to 24x8": ``cut`` *crop* takes the middle 24 rows of the 28 x 28
     pixels, averages two columns into one and takes the middle eight, losing the sides; *squeeze* takes
-    the middle 24 x 24 pixels and averages three columns into one. Embedded digits of 8 x 8 get every row three times.
-    The paper says nothing of scaling: on pixels from 0 to 1 AdaDelta needs twice the epochs.
+    the middle 24 x 24 pixels and averages three columns into one. Embedded digits of 8 x 8 get every
+    row three times. The paper says nothing of scaling: on pixels from 0 to 1 AdaDelta needs twice the epochs.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"

@@ -1,0 +1,73 @@
+"""The filters that first layers have learned, as pictures: red positive, blue negative, white zero."""
+
+from __future__ import annotations
+
+from math import isnan
+from typing import TYPE_CHECKING, Any
+
+from whyconv.report.drawing import WIDTH, svg, text
+from whyconv.report.raster import bitmap
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from whyconv.api import Run
+
+GAP = 6
+LARGEST = 6
+"""Arms shown."""
+
+
+def filters(run: Run) -> dict[str, str]:
+    """One picture of what the arms' first layers have learned, at the last value of the study's axis."""
+    import numpy as np
+
+    arms: dict[str, tuple[np.ndarray, float]] = {}
+    for point in run.points:
+        row = run.rows.get(point.trial.key)
+        if row is None or "filters" not in row.trace or "arm" not in point.labels:
+            continue
+        shape = [int(size) for size in row.trace["filters_shape"]]
+        found = np.asarray(row.trace["filters"]).reshape(shape)
+        arms[str(point.labels["arm"])] = found, float(row.result.get("locality", float("nan")))
+    if not arms:
+        return {}
+    title = "Filters of the first layer after training: the strongest of seed 0, red positive, blue negative"
+    return {title: picture(dict(list(arms.items())[:LARGEST]))}
+
+
+def picture(arms: dict[str, tuple[Any, float]]) -> str:
+    """A row of filters for every arm, with its locality."""
+    parts, top = [], 0.0
+    for arm, (found, locality) in arms.items():
+        rows, columns = found.shape[1:3]
+        shown = 1 if columns > 4 * rows else min(len(found), 8)
+        width = (WIDTH - GAP * (shown - 1)) / shown
+        width = min(width, 64.0 if shown > 1 else WIDTH)
+        height = width * rows / columns
+        told = "" if isnan(locality) else f"locality {locality:.2f}"
+        parts.append(text(0, top + 16, arm, "strong"))
+        parts.append(text(WIDTH, top + 16, told, "quiet", "end"))
+        top += 26
+        count = 3 if shown == 1 else shown
+        for number in range(min(count, len(found))):
+            left = 0.0 if shown == 1 else number * (width + GAP)
+            parts.append(bitmap(tinted(found[number]), left, top, width, height))
+            top += height + GAP if shown == 1 else 0
+        top += 0 if shown == 1 else height + GAP
+        top += 10
+    return svg(top, parts, "Learned filters of the first layer, arm by arm")
+
+
+def tinted(weights: np.ndarray) -> np.ndarray:
+    """A filter (row, column, colour) as bytes: its own colours for three, else red to white to blue."""
+    import numpy as np
+
+    scale = max(float(np.abs(weights).max()), 1e-12)
+    share = weights / scale
+    if share.shape[2] == 3:
+        return np.round(127.5 + 127.5 * share).astype(np.uint8)
+    one = share.mean(axis=2)[..., None]
+    warm, cold = np.array([178, 24, 43]), np.array([33, 102, 172])
+    end = np.where(one > 0, warm, cold)
+    return np.round(255 + (end - 255) * np.abs(one)).astype(np.uint8)
