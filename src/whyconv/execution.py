@@ -187,7 +187,7 @@ def prepared(trial: Trial, keys: Mapping[str, jax.Array]) -> Job:
 def maker(task: Task) -> Maker:
     """How a streamed task makes its batches; one object for equal tasks, which then share their programs."""
 
-    def shuffle(arrays: tuple[Any, Any, Any], epoch: jax.Array) -> Any:
+    def shuffle(arrays: tuple[Any, Any, Any], epoch: int) -> Any:
         stock, world, draws = arrays
         return task.shuffle(stock, world, draws, epoch)
 
@@ -207,23 +207,19 @@ def draw(task: Task, world: jax.Array, draws: jax.Array, count: int, part: Part 
 
 def blocks(task: Task, world: jax.Array, draws: jax.Array, count: int, part: Part) -> Iterator[Sample]:
     """The first ``count`` examples of a stream and some more, in blocks of one compiled shape."""
-    shuffle, assemble = sampler(task)
     stock = task.stock(part)
-    order = shuffle(stock, world, draws)
+    order = task.shuffle(stock, world, draws, 0)
     for first in range(0, count, BLOCK):
-        yield assemble(stock, order, world, draws, first)
+        yield sampler(task)(stock, order, world, draws, first)
 
 
 @once
-def sampler(task: Task) -> tuple[Callable[..., Any], Callable[..., Sample]]:
-    """Compiled: the order of the first epoch, and one block; shared by all networks, seeds and sizes."""
-    return (
-        jax.jit(lambda stock, world, draws: task.shuffle(stock, world, draws, 0)),
-        jax.jit(
-            lambda stock, order, world, draws, first: task.assemble(
-                stock, order, world, draws, first + jnp.arange(BLOCK)
-            )
-        ),
+def sampler(task: Task) -> Callable[..., Sample]:
+    """The compiled sampler of one block, shared by all networks, seeds and sample sizes."""
+    return jax.jit(
+        lambda stock, order, world, draws, first: task.assemble(
+            stock, order, world, draws, first + jnp.arange(BLOCK)
+        )
     )
 
 

@@ -86,7 +86,7 @@ def test_the_plan_has_every_arm_at_every_n_and_twins_at_both_ends():
     arms = {n: {p.labels["arm"] for p in points if p.labels["n"] == n} for n in study.digits}
     assert arms[9] == {"CNN", "LCN", "FCN"}
     assert (
-        arms[5] == arms[13] == {*arms[9], permuted("CNN"), permuted("LCN"), permuted("FCN"), shuffled("CNN")}
+        arms[5] == arms[19] == {*arms[9], permuted("CNN"), permuted("LCN"), permuted("FCN"), shuffled("CNN")}
     )
     for point in points:
         trial, n = point.trial, point.labels["n"]

@@ -53,14 +53,14 @@ def test_the_label_is_the_parity_of_the_digits_that_count(where, counted, digits
 def test_every_position_goes_through_the_whole_list_in_its_own_order():
     task = Sequence(images="digits", digits=3)
     stock = task.stock("train")
-    order = np.asarray(task.shuffle(stock, WORLD, DRAWS, 0))
+    order = np.asarray(task.shuffle(stock, WORLD, DRAWS, 0).digits)
     assert order.shape == (3, 1297)
     np.testing.assert_array_equal(np.sort(order, axis=1), np.tile(np.arange(1297), (3, 1)))
     assert (order[0] == order[1]).mean() < 0.01
-    again = np.asarray(task.shuffle(stock, WORLD, DRAWS, 1))
+    again = np.asarray(task.shuffle(stock, WORLD, DRAWS, 1).digits)
     assert (order == again).mean() < 0.01  # re-shuffled in the next epoch
     still = Sequence(images="digits", digits=3, reshuffled=False)
-    np.testing.assert_array_equal(order, still.shuffle(stock, WORLD, DRAWS, 5))
+    np.testing.assert_array_equal(order, still.shuffle(stock, WORLD, DRAWS, 5).digits)
     assert task.fresh
     assert not still.fresh
 
@@ -68,8 +68,8 @@ def test_every_position_goes_through_the_whole_list_in_its_own_order():
 def test_beyond_the_list_the_sequences_are_new_ones():
     task = Sequence(images="digits", digits=4)
     order = task.shuffle(task.stock("train"), WORLD, DRAWS, 0)
-    chosen = np.asarray(task.chosen(order, DRAWS, jnp.arange(3 * 1297)))
-    np.testing.assert_array_equal(chosen[:1297], np.asarray(order).T)
+    chosen = np.asarray(task.chosen(order, jnp.arange(3 * 1297)))
+    np.testing.assert_array_equal(chosen[:1297], np.asarray(order.digits).T)
     assert len(np.unique(chosen, axis=0)) == len(chosen)
     for lap in range(3):  # and every digit stands once at every position in every round
         for position in range(4):

@@ -247,9 +247,9 @@ def test_what_is_not_known_is_left_out(fields):
 def test_an_example_depends_on_its_number_alone(name, first):
     task = Signal(**COMMON, **CASES[name])
     x, y = sample(task, first + 20)
-    block = sampler(task)[1]((), (), WORLD, DRAWS, first)
+    block = sampler(task)((), (), WORLD, DRAWS, first)
     assert np.array_equal(block.x[:20], x[first:]) and np.array_equal(block.y[:20], y[first:])
-    assert not np.array_equal(sampler(task)[1]((), (), WORLD, stream("test", 1), first).x, block.x)
+    assert not np.array_equal(sampler(task)((), (), WORLD, stream("test", 1), first).x, block.x)
     assert np.isfinite(x).all() and x.shape == (first + 20, 6, 5)
 
 

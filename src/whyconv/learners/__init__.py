@@ -30,12 +30,12 @@ State = Any
 
 @dataclass(frozen=True)
 class Maker:
-    """How examples are made batch by batch; pure and traceable, of the ``arrays`` of a :class:`Feed`."""
+    """How examples are made batch by batch, of the ``arrays`` of a :class:`Feed`."""
 
-    shuffle: Callable[[Any, jax.Array], Any]
+    shuffle: Callable[[Any, int], Any]
     """(arrays, epoch) -> the order of an epoch."""
     batch: Callable[[Any, Any, jax.Array], Sample]
-    """(arrays, order, numbers of examples) -> these examples."""
+    """(arrays, order, numbers of examples) -> these examples; pure and traceable."""
     fresh: bool
     """Whether every epoch has examples of its own."""
 

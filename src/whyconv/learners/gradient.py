@@ -179,18 +179,31 @@ class Gradient(Learner, name="gradient"):
         def whole(number: int) -> Any:
             return np.asarray(number, state.epoch.dtype)
 
-        if "data" not in job.kept:
-            trained = whole(self.trained(job.m))
-            if job.feed is not None:
-                job.kept["data"] = Data(job.feed.arrays, jnp.zeros(job.feed.rows), whole(0), trained)
-            else:
-                job.kept["data"] = Data(program.prepare(job.sample.x), job.sample.y, whole(0), trained)
-        arguments = (state, job.kept["data"], job.batches, whole(int(state.pace)), whole(self.epochs))
+        data, steps = self._data(job, state, whole), int(state.pace)
+        if job.feed is not None:  # no further than this epoch's order goes
+            size = min(self.batch or job.m, self.trained(job.m))
+            steps = min(steps, -(-self.trained(job.m) // size) - int(state.step))
+        arguments = (state, data, job.batches, whole(steps), whole(self.epochs))
         begin = time.monotonic()
         after = jax.block_until_ready(program.segment(*arguments))
         seconds = max(time.monotonic() - begin, 1e-3)
-        pace = int(np.clip(int(state.pace) / seconds, 1, 4 * int(state.pace)))
+        pace = int(np.clip(steps / seconds, 1, 4 * int(state.pace)))
         return after._replace(pace=whole(pace))
+
+    def _data(self, job: Job, state: Running, whole: Callable[[int], Any]) -> Data:
+        """The prepared sample; or what batches are made of, in the order of the present epoch."""
+        if job.feed is None:
+            if "data" not in job.kept:
+                x = self.programs(job).prepare(job.sample.x)
+                job.kept["data"] = Data(x, job.sample.y, whole(0), whole(self.trained(job.m)))
+            return job.kept["data"]
+        maker, arrays, rows = job.feed
+        epoch = int(state.epoch) if maker.fresh else 0
+        if job.kept.get("epoch") != epoch:
+            order = jax.tree.map(jnp.asarray, maker.shuffle(arrays, epoch))
+            data = Data(arrays, jnp.zeros(rows), whole(0), whole(self.trained(job.m)), order)
+            job.kept.update(epoch=epoch, data=data)
+        return job.kept["data"]
 
     def programs(self, job: Job) -> Programs:
         """The compiled programs for a job."""
@@ -280,6 +293,8 @@ class Data(NamedTuple):
     y: jax.Array
     first: jax.Array
     m: jax.Array
+    order: Any = ()
+    """What the examples of the epoch have in common, where they are made batch by batch."""
 
     def chunks(self, size: int) -> jax.Array:
         """How many pieces of ``size`` rows there are, the last one counted whole."""
@@ -331,20 +346,16 @@ class _Training:
     def score(self, params: Any, x: jax.Array) -> jax.Array:
         return self.network.apply(self.network.derive(params), self.network.prepare(x))
 
-    def shuffled(self, data: Data, epoch: jax.Array) -> Any:
-        """What the examples of an epoch have in common, where they are made batch by batch."""
-        return self.maker.shuffle(data.x, epoch) if self.maker is not None else ()
-
-    def look(self, data: Data, order: Any, chosen: jax.Array) -> tuple[jax.Array, jax.Array]:
+    def look(self, data: Data, chosen: jax.Array) -> tuple[jax.Array, jax.Array]:
         """The chosen examples, prepared, with their labels."""
         if self.maker is None:
             return jnp.take(data.x, chosen, axis=self.network.example_axis), data.y[chosen]
-        made = self.maker.batch(data.x, order, chosen)
+        made = self.maker.batch(data.x, data.order, chosen)
         return self.network.prepare(made.x), made.y
 
-    def total(self, derived: Any, data: Data, order: Any, chosen: jax.Array, counts: jax.Array) -> jax.Array:
+    def total(self, derived: Any, data: Data, chosen: jax.Array, counts: jax.Array) -> jax.Array:
         """The loss of the chosen rows, each as often as it counts."""
-        x, y = self.look(data, order, chosen)
+        x, y = self.look(data, chosen)
         return jnp.sum(counts * self.pointloss(self.network.apply(derived, x), y))
 
     def update(self, params: Any, inner: Any, grad: Any) -> tuple[Any, Any]:
@@ -353,32 +364,32 @@ class _Training:
         trained = optax.apply_updates(trained, updates)
         return self.network.constrain({**trained, **kept} if kept else trained), inner
 
-    def whole_loss(self, params: Any, data: Data, order: Any) -> jax.Array:
+    def whole_loss(self, params: Any, data: Data) -> jax.Array:
         derived = self.network.derive(params)
         total = data.summed(
-            lambda *part: self.total(derived, data, order, *part), jnp.zeros((), float), self.network.chunk
+            lambda *part: self.total(derived, data, *part), jnp.zeros((), float), self.network.chunk
         )
         return total / data.m
 
-    def error(self, params: Any, data: Data, order: Any) -> jax.Array:
+    def error(self, params: Any, data: Data) -> jax.Array:
         """The share of wrong labels; a single score of zero counts as the label -1."""
         derived = self.network.derive(params)
 
         def wrong(chosen: jax.Array, counts: jax.Array) -> jax.Array:
-            x, y = self.look(data, order, chosen)
+            x, y = self.look(data, chosen)
             scores = self.network.apply(derived, x)
             missed = (scores > 0) != (y > 0) if scores.ndim == 1 else jnp.argmax(scores, axis=1) != y
             return jnp.sum(counts * missed)
 
         return data.summed(wrong, jnp.zeros((), float), self.network.chunk) / data.m
 
-    def full_step(self, params: Any, inner: Any, data: Data, order: Any) -> tuple[Any, Any, jax.Array]:
+    def full_step(self, params: Any, inner: Any, data: Data) -> tuple[Any, Any, jax.Array]:
         """One step on the whole sample: what the network derives is made, and differentiated, once."""
         trained, kept = self.split(params)
         derived, pull_back = jax.vjp(lambda part: self.derive(part, kept), trained)
         zero = (jnp.zeros((), float), jax.tree.map(jnp.zeros_like, derived))
         loss, grad = data.summed(
-            lambda *part: jax.value_and_grad(self.total)(derived, data, order, *part),
+            lambda *part: jax.value_and_grad(self.total)(derived, data, *part),
             zero,
             self.network.chunk,
         )
@@ -387,7 +398,7 @@ class _Training:
         return params, inner, loss
 
     def batch_steps(
-        self, state: Running, data: Data, order: Any, key: jax.Array, until: jax.Array
+        self, state: Running, data: Data, key: jax.Array, until: jax.Array
     ) -> tuple[Any, Any, jax.Array]:
         """A step for every batch of the epoch, from where it stands to ``until``."""
         size = self.learner.batch or 1
@@ -402,7 +413,7 @@ class _Training:
             trained, kept = self.split(params)
 
             def batch_loss(part: Any) -> jax.Array:
-                return self.total(self.derive(part, kept), data, order, chosen, inside / inside.sum())
+                return self.total(self.derive(part, kept), data, chosen, inside / inside.sum())
 
             value, grad = jax.value_and_grad(batch_loss)(trained)
             return *self.update(params, inner, grad), loss + value * inside.sum()
@@ -413,35 +424,34 @@ class _Training:
         self, state: Running, data: Data, key: jax.Array, steps: jax.Array, epochs: jax.Array
     ) -> tuple[Running, jax.Array]:
         """At most ``steps`` steps, no further than the end of the epoch, and how many are left."""
-        order = self.shuffled(data, state.epoch)
         if self.learner.batch is None:
             count = until = jnp.ones_like(state.step)
-            params, inner, total = self.full_step(state.params, state.optimiser, data, order)
+            params, inner, total = self.full_step(state.params, state.optimiser, data)
         else:
             count = data.chunks(self.learner.batch)
             until = jnp.minimum(count, state.step + steps)
-            params, inner, total = self.batch_steps(state, data, order, key, until)
+            params, inner, total = self.batch_steps(state, data, key, until)
         left = steps - (until - state.step)
         share = until.astype(state.share.dtype) / count
         state = state._replace(params=params, optimiser=inner, step=until, total=total, share=share)
         progress = jax.lax.cond(
-            until == count, lambda: self.judged(state, data, order, epochs), lambda: _progress(state)
+            until == count, lambda: self.judged(state, data, epochs), lambda: _progress(state)
         )
         return state._replace(**progress), left
 
-    def judged(self, state: Running, data: Data, order: Any, epochs: jax.Array) -> dict[str, jax.Array]:
+    def judged(self, state: Running, data: Data, epochs: jax.Array) -> dict[str, jax.Array]:
         """The end of an epoch: the stopping rule."""
         running, epoch = state.total / data.m, state.epoch + 1
         last = epoch == epochs
         look = (running <= self.learner.tolerance) | last
         loss = running
         if self.maker is None or not self.maker.fresh:
-            loss = jax.lax.cond(look, lambda: self.whole_loss(state.params, data, order), lambda: running)
+            loss = jax.lax.cond(look, lambda: self.whole_loss(state.params, data), lambda: running)
         done = (look & (loss <= self.learner.tolerance)) | last | ~jnp.isfinite(loss)
         error = state.error
         if self.learner.target_error is not None:
-            held_out = Data(data.x, data.y, data.m, jnp.asarray(self.learner.held_out))
-            error = self.error(state.params, held_out, order)
+            held_out = Data(data.x, data.y, data.m, jnp.asarray(self.learner.held_out), data.order)
+            error = self.error(state.params, held_out)
             done = done | (error <= self.learner.target_error)
         slot = jnp.round(jnp.log2(epoch.astype(jnp.float32))).astype(int)
         marked = ((1 << slot) == epoch) & (jnp.arange(TRACE) == slot)

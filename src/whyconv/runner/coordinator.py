@@ -70,8 +70,8 @@ def complete(
 
 def _fetch(points: Iterable[Point]) -> None:
     """Have the data of these trials here, before workers need it one by one."""
-    for task in {point.trial.task for point in points}:
-        task.fetch()
+    for fetch in {point.trial.task.data_digest(): point.trial.task.fetch for point in points}.values():
+        fetch()
 
 
 class _Run:

@@ -10,7 +10,7 @@ from pydantic import Field
 from whyconv.studies import Judgement
 from whyconv.studies._complexity import above, below
 from whyconv.studies._grid import worst
-from whyconv.studies._sequences import CNN, CONTESTANTS, FCN, LCN, MNIST, QUICK, RULE, SequenceStudy, Twin
+from whyconv.studies._sequences import CONTESTANTS, MNIST, QUICK, RULE, SequenceStudy, Twin
 from whyconv.verdict import Evidence
 
 if TYPE_CHECKING:
@@ -54,10 +54,10 @@ class Figure4(SequenceStudy, name="malach.fig4"):
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The criterion, with digits far apart and with the middle ones."""
         return Judgement(
-            self._judged(table, (CNN, LCN, FCN)), self._judged(table, tuple(map(middle, (CNN, LCN, FCN))))
+            self._judged(table, CONTESTANTS), self._judged(table, tuple(map(middle, CONTESTANTS)))
         )
 
-    def _judged(self, table: pd.DataFrame, arms: tuple[str, str, str]) -> Evidence:
+    def _judged(self, table: pd.DataFrame, arms: tuple[str, ...]) -> Evidence:
         *local, dense = arms
         smallest, largest = self.digits[0], self.digits[-1]
         gaps = (

@@ -66,8 +66,8 @@ class Task(Piece):
         del part
         return ()
 
-    def shuffle(self, stock: Any, world: jax.Array, draws: jax.Array, epoch: jax.Array | int) -> Any:
-        """What the examples of an epoch have in common (an order of the stock); traceable."""
+    def shuffle(self, stock: Any, world: jax.Array, draws: jax.Array, epoch: int) -> Any:
+        """What the examples of an epoch have in common (an order of the stock), as NumPy arrays."""
         del stock, world, draws, epoch
         return ()
 

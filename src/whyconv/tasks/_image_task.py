@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
-from whyconv.lazy import jax, jnp
+from whyconv.lazy import jax, jnp, np
 from whyconv.streams import pixel_order
 from whyconv.tasks import Part, Sample, Task, images
 from whyconv.tasks.images.catalogue import DIGITS, known
@@ -140,6 +140,6 @@ def words(key: jax.Array, index: jax.Array, count: int) -> jax.Array:
     return jax.vmap(lambda i: jax.random.bits(jax.random.fold_in(key, i), (count,), jnp.uint32))(index)
 
 
-def permutation(key: jax.Array, count: int) -> jax.Array:
-    """A uniform permutation; the order of random words (two are equal with probability count^2 / 2^33)."""
-    return jnp.argsort(jax.random.bits(key, (count,), jnp.uint32))
+def generator(key: jax.Array, *numbers: int) -> np.random.Generator:
+    """NumPy's generator, for what is drawn once an epoch: it sorts and permutes ten times faster."""
+    return np.random.default_rng([*(int(word) for word in np.ravel(jax.random.key_data(key))), *numbers])

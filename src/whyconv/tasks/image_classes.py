@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from whyconv.lazy import jax, jnp, np
 from whyconv.tasks import Part, images
-from whyconv.tasks._image_task import ImageTask, on_device, permutation
+from whyconv.tasks._image_task import ImageTask, generator, on_device
 
 
 class Labelled(NamedTuple):
@@ -47,19 +47,17 @@ class ImageClasses(ImageTask, name="image-classes"):
         """All images of a part."""
         return on_device(labelled, self.images, self.batches, part)
 
-    def shuffle(
-        self, stock: Labelled, world: jax.Array, draws: jax.Array, epoch: jax.Array | int
-    ) -> jax.Array:
+    def shuffle(self, stock: Labelled, world: jax.Array, draws: jax.Array, epoch: int) -> np.ndarray:
         """The order in which a sample takes the images."""
         del world, epoch
-        return permutation(jax.random.fold_in(draws, 0), len(stock.classes))
+        return generator(draws).permutation(len(stock.classes)).astype(np.int32)
 
     def compose(
         self, stock: Labelled, order: jax.Array, world: jax.Array, draws: jax.Array, index: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
         """The images, standardised; numbers beyond the set (padding) begin again."""
         del world, draws
-        chosen = order[index % len(order)]
+        chosen = jnp.asarray(order)[index % len(order)]
         x = (stock.pixels[chosen].astype(float) - stock.mean) / stock.spread
         return x, stock.classes[chosen].astype(jnp.int32)
 

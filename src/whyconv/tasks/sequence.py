@@ -8,9 +8,11 @@ from pydantic import Field, model_validator
 
 from whyconv.lazy import jax, jnp, np
 from whyconv.tasks import Part, images
-from whyconv.tasks._image_task import ImageTask, on_device, permutation, words
+from whyconv.tasks._image_task import ImageTask, generator, on_device
 
 ROWS, COLUMNS = 24, 8
+ROUNDS = 1024
+"""Rounds through the list of digits before sequences repeat."""
 Cut = Literal["squeeze", "crop"]
 
 
@@ -24,6 +26,15 @@ class Digits(NamedTuple):
     signs: Any
     mean: Any
     spread: Any
+
+
+class Order(NamedTuple):
+    """A permutation of the list of digits for every position, (n, digits in the list), and by how much it is
+    turned in every round through the list, (rounds, n); the first is not.
+    """
+
+    digits: Any
+    turns: Any
 
 
 class Sequence(ImageTask, name="sequence"):
@@ -88,27 +99,27 @@ class Sequence(ImageTask, name="sequence"):
         """The digits of 24 x 8 and the signs of their parities."""
         return on_device(cut_digits, self.images, part, self.cut)
 
-    def shuffle(self, stock: Digits, world: jax.Array, draws: jax.Array, epoch: jax.Array | int) -> jax.Array:
-        """A permutation of the list of digits for every position, (n, digits in the list)."""
+    def shuffle(self, stock: Digits, world: jax.Array, draws: jax.Array, epoch: int) -> Order:
+        """Permutations for every position, and the turns of later rounds."""
         del world
-        key = jax.random.fold_in(draws, epoch if self.reshuffled else 0)
-        return jax.lax.map(
-            lambda p: permutation(jax.random.fold_in(key, p), len(stock.signs)), jnp.arange(self.digits)
-        )
+        count, rng = len(stock.signs), generator(draws, epoch if self.reshuffled else 0)
+        orders = rng.permuted(np.tile(np.arange(count, dtype=np.int32), (self.digits, 1)), axis=1)
+        turns = rng.integers(count, size=(ROUNDS, self.digits), dtype=np.int32)
+        turns[0] = 0
+        return Order(orders, turns)
 
-    def chosen(self, order: jax.Array, draws: jax.Array, index: jax.Array) -> jax.Array:
+    def chosen(self, order: Order, index: jax.Array) -> jax.Array:
         """Which digits of the list a sequence holds, (example, n)."""
-        count = order.shape[1]
-        turn = words(jax.random.fold_in(draws, 7), index // count, self.digits) % count
-        turn = jnp.where((index < count)[:, None], 0, turn.astype(index.dtype))
-        return order[jnp.arange(self.digits), (index[:, None] + turn) % count]
+        count = order.digits.shape[1]
+        turns = jnp.asarray(order.turns)[index // count % ROUNDS]
+        return jnp.asarray(order.digits)[jnp.arange(self.digits), (index[:, None] + turns) % count]
 
     def compose(
-        self, stock: Digits, order: jax.Array, world: jax.Array, draws: jax.Array, index: jax.Array
+        self, stock: Digits, order: Order, world: jax.Array, draws: jax.Array, index: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
         """Digits side by side, and the product of the signs of those that count."""
-        del world
-        chosen = self.chosen(order, draws, index)
+        del world, draws
+        chosen = self.chosen(order, index)
         rows = jnp.swapaxes(stock.pixels[chosen], 1, 2).reshape(len(index), *self.shape)
         signs = stock.signs[chosen[:, np.asarray(self.places())]]
         return (rows.astype(float) - stock.mean) / stock.spread, signs.prod(axis=1).astype(float)

@@ -1,0 +1,203 @@
+"""A training step of whyconv's networks on images against PyTorch eager: same examples, same start, same steps.
+
+Batches of 128 in single precision. whyconv runs the compiled programs of its ``gradient`` learner, PyTorch an
+ordinary loop; both in this process with the same number of threads, taking turns, a few steps each. Shown are
+medians over the turns, the median of the ratios of neighbouring turns, and what share of the machine's sgemm
+peak (NumPy, as many threads) the products of a step alone would be. Compilation is not counted. Exits with 1
+if the sides do not have the same losses in the first epoch. Run it on a quiet machine: PyTorch's threads
+suffer from neighbours.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+OUT = Path("build/bench")
+BATCH, BATCHES = 128, 8
+AGREE = 0.01
+
+
+@dataclass(frozen=True)
+class Case:
+    """A network, its inputs, its optimiser, and what its speed over PyTorch's should be at least."""
+
+    title: str
+    network: dict[str, Any]
+    shape: tuple[int, int, int]
+    optimiser: str
+    rate: float
+    options: dict[str, float]
+    goal: float
+
+
+ADADELTA = ("adadelta", 1.0, {"rho": 0.9, "eps": 1e-6})
+RMSPROP = ("rmsprop", 1e-3, {"decay": 0.99, "eps": 1e-8, "eps_in_sqrt": 0})
+SEQUENCE = {"kernel": [24, 24], "stride": [24, 8]}
+IMAGE = {"kernel": 3, "stride": 2, "padding": "same", "channels": [32, 64, 128, 128], "outputs": 10}
+CASES = [
+    Case("FCN 3648-1024-1, AdaDelta", {"name": "deep-fcn", "widths": [1024]}, (24, 152, 1), *ADADELTA, 1.3),
+    *(
+        Case(
+            f"CNN 24 x 152, 17 windows, {channels} channels, AdaDelta",
+            {"name": "deep-cnn", "channels": [channels], **SEQUENCE},
+            (24, 152, 1),
+            *ADADELTA,
+            1.5,
+        )
+        for channels in (256, 1024)
+    ),
+    Case("CNN 32 x 32 x 3, 4 layers, RMSprop", {"name": "deep-cnn", **IMAGE}, (32, 32, 3), *RMSPROP, 0.75),
+]
+
+
+def main() -> int:
+    """Measure, compare, print, write."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("--threads", type=int, default=1, help="of both sides; 1 as in whyconv's workers")
+    parser.add_argument("--rounds", type=int, default=15, help="turns of each side")
+    parser.add_argument("--steps", type=int, default=8, help="training steps in a turn")
+    parser.add_argument("--patience", type=float, default=2, help="minutes to wait for a quiet machine")
+    parser.add_argument("--json", action="store_true", help="print what is written to build/bench")
+    chosen = parser.parse_args()
+    allow(chosen.threads)
+    from machine import describe, sgemm_peak, wait_until_quiet
+
+    lines = []
+    peak = sgemm_peak()
+    for case in CASES:
+        wait_until_quiet(chosen.patience)
+        print(f"{case.title} ...", file=sys.stderr, flush=True)
+        lines.append(measured(case, chosen.rounds, chosen.steps, chosen.threads))
+    peak = max(peak, sgemm_peak())
+    for line in lines:
+        line["share_of_peak"] = line["gflop"] * 1e12 / line["whyconv_ms"] / peak
+    told = {
+        "machine": describe(),
+        "versions": {name: version(name) for name in ("whyconv", "jax", "torch", "optax")},
+        "threads": chosen.threads,
+        "sgemm_peak_gflops": peak / 1e9,
+        "cases": lines,
+    }
+    OUT.mkdir(parents=True, exist_ok=True)
+    (OUT / f"training_step_{chosen.threads}.json").write_text(json.dumps(told, indent=2) + "\n")
+    print(json.dumps(told, indent=2)) if chosen.json else show(told)
+    return 0 if all(line["losses_agree"] for line in lines) else 1
+
+
+def allow(threads: int) -> None:
+    """So many threads for every library; before any of them is imported."""
+    if threads == 1:
+        from whyconv.runner.worker import surroundings
+
+        os.environ.update(surroundings(os.environ))
+    names = ("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+    os.environ.update(dict.fromkeys(names, str(threads)), JAX_PLATFORMS="cpu")
+
+
+def measured(case: Case, rounds: int, steps: int, threads: int) -> dict[str, Any]:
+    """The two sides of a case, taking turns."""
+    import numpy as np
+
+    from torch_training_step import Loop
+
+    rng = np.random.default_rng(0)
+    outputs = case.network.get("outputs", 1)
+    x = rng.standard_normal((BATCH * BATCHES, *case.shape), dtype=np.float32)
+    y = rng.integers(0, outputs, len(x)) if outputs > 1 else 2 * rng.integers(0, 2, len(x)) - 1
+    ours, params, gflop = whyconv_side(case, x, y.astype(np.float32))
+    theirs = Loop(case.network, params, x, y, case.optimiser, case.rate, threads)
+    losses = ours(BATCHES), theirs(BATCHES)
+    seconds = [(timed(ours, steps), timed(theirs, steps)) for _ in range(rounds)]
+    mine, other = (statistics.median(column) for column in zip(*seconds, strict=True))
+    return {
+        "title": case.title,
+        "whyconv_ms": 1e3 * mine,
+        "torch_ms": 1e3 * other,
+        "ratio": statistics.median(b / a for a, b in seconds),
+        "goal": case.goal,
+        "gflop": gflop,
+        "first_losses": losses,
+        "losses_agree": abs(losses[0] - losses[1]) <= AGREE * losses[1],
+    }
+
+
+def timed(side: Callable[[int], float], steps: int) -> float:
+    """Seconds of a step."""
+    began = time.perf_counter()
+    side(steps)
+    return (time.perf_counter() - began) / steps
+
+
+def whyconv_side(case: Case, x: Any, y: Any) -> tuple[Callable[[int], float], Any, float]:
+    """Steps that return the mean loss of the last epoch; the first parameters; GFLOP of a step's products."""
+    import jax.numpy as jnp
+
+    from whyconv.learners import Feed, Job, Maker
+    from whyconv.learners.gradient import Gradient
+    from whyconv.spec import build
+    from whyconv.streams import stream
+    from whyconv.tasks import Sample
+
+    network = build("network", case.network)
+    loss = "cross-entropy" if network.score_count > 1 else "logistic"
+    learner = Gradient(
+        optimiser=case.optimiser, rate=case.rate, options=case.options, batch=BATCH, loss=loss, tolerance=0,
+        epochs=8_000_000,
+    )  # fmt: skip
+    taken = Maker(lambda arrays, epoch: (), lambda arrays, order, chosen: arrays_at(arrays, chosen), True)
+    feed = Feed(taken, Sample(jnp.asarray(x), jnp.asarray(y)), len(x))
+    nothing = Sample(jnp.zeros((0, *case.shape)), jnp.zeros(0))
+    job = Job(network, nothing, len(x), stream("bench", 0), stream("bench", 1), feed)
+    state = first = learner.start(job)
+
+    def steps(count: int) -> float:
+        nonlocal state
+        pace = jnp.full_like(state.pace, count)
+        state = learner.advance(job, state._replace(pace=pace))
+        return float(state.loss)
+
+    learner.advance(job, state)  # compiles
+    backward = network.flops(case.shape) - first_products(network, case.shape)
+    return steps, first.params, BATCH * (2 * network.flops(case.shape) + backward) / 1e9
+
+
+def arrays_at(arrays: Any, chosen: Any) -> Any:
+    """The examples with these numbers."""
+    return type(arrays)(arrays.x[chosen], arrays.y[chosen])
+
+
+def first_products(network: Any, shape: tuple[int, ...]) -> int:
+    """Operations of the first layer, whose inputs get no gradient."""
+    if network.name == "deep-fcn":
+        return 2 * math.prod(shape) * network.sizes(shape)[0]
+    layer = network.layers(shape)[0]
+    return 2 * layer.windows.positions * layer.inputs * layer.channels
+
+
+def show(told: dict[str, Any]) -> None:
+    """Print the table."""
+    print(f"{told['machine']}; {', '.join(' '.join(item) for item in told['versions'].items())}")
+    print(
+        f"Threads: {told['threads']}, sgemm peak {told['sgemm_peak_gflops']:.0f} GFLOP/s, batches of {BATCH}"
+    )
+    print(f"{'':56}{'whyconv ms':>12}{'PyTorch ms':>12}{'ratio':>8}{'goal':>8}{'of peak':>9}")
+    for line in told["cases"]:
+        numbers = f"{line['whyconv_ms']:12.2f}{line['torch_ms']:12.2f}{line['ratio']:8.2f}{line['goal']:8.2f}"
+        print(f"{line['title']:56}{numbers}{line['share_of_peak']:9.0%}")
+        if not line["losses_agree"]:
+            print(f"The sides differ: mean losses of the first epoch {line['first_losses']}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

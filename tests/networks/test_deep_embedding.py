@@ -1,0 +1,87 @@
+"""Every deep CNN is an LCN and every LCN an FCN, output by output."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from whyconv.networks.deep import DeepCNN, DeepFCN, DeepLCN, DeepPartlyShared
+from whyconv.networks.deep_embedding import as_deep_fcn, as_deep_lcn
+from whyconv.streams import stream
+
+SHAPE = (7, 8, 2)
+CNN, LCN, GROUPS = DeepCNN, DeepLCN, lambda **fields: DeepPartlyShared(group=2, **fields)
+CASES = [
+    (CNN, {"channels": (3, 2), "kernel": 3, "outputs": 2}),
+    (CNN, {"channels": (2, 3, 2), "kernel": 2, "stride": 2, "padding": "same"}),
+    (CNN, {"channels": (2, 2), "kernel": (3, 4), "stride": (2, 1), "padding": "same", "readout": "average"}),
+    (CNN, {"channels": (3, 2), "kernel": 3, "pool": 2, "pooling": "average", "padding": "same"}),
+    (CNN, {"channels": (3,), "kernel": 20, "outputs": 2}),
+    (LCN, {"channels": (3, 2), "kernel": (2, 3), "stride": (1, 2), "biases": False}),
+    (LCN, {"channels": (2, 2), "kernel": 2, "pool": 3, "pooling": "average", "readout": "average"}),
+    (GROUPS, {"channels": (2, 3, 2), "kernel": (3, 2), "padding": "same", "outputs": 3}),
+]
+MAXIMA = [{"pool": 2}, {"readout": "max"}]
+
+
+@pytest.fixture(autouse=True)
+def double():
+    with jax.enable_x64(True):
+        yield
+
+
+def random_params(network):
+    rng = np.random.default_rng(0)
+    start = jax.eval_shape(lambda key: network.init(key, SHAPE), stream("init", 0))
+    return jax.tree.map(lambda part: jnp.asarray(rng.normal(size=part.shape)), start)
+
+
+def shapes(params):
+    return jax.tree.map(np.shape, params)
+
+
+def all_scores(pairs, x):
+    """The scores of several networks, compiled together."""
+    networks, params = zip(*pairs, strict=True)
+    run = jax.jit(lambda params, x: [n.apply(p, n.prepare(x)) for n, p in zip(networks, params, strict=True)])
+    return [np.asarray(each) for each in run(params, x)]
+
+
+@pytest.mark.parametrize("kind, fields", CASES)
+def test_embeddings_keep_every_score(kind, fields):
+    network = kind(**fields)
+    params = random_params(network)
+    lcn, local = as_deep_lcn(network, params, SHAPE)
+    fcn, full = as_deep_fcn(network, params, SHAPE)
+    assert type(lcn) is DeepLCN and type(fcn) is DeepFCN
+    x = np.random.default_rng(1).normal(size=(10, *SHAPE))
+    expected, *found = all_scores([(network, params), (lcn, local), (fcn, full)], x)
+    assert np.abs(expected).max() > 0.1
+    for scores in found:
+        assert scores.shape == expected.shape
+        assert np.abs(scores - expected).max() <= 1e-12
+    for other, theirs in ((lcn, local), (fcn, full)):
+        start = jax.eval_shape(lambda key, other=other: other.init(key, SHAPE), stream("init", 0))
+        assert shapes(theirs) == shapes(start)
+
+
+def test_a_neuron_of_the_fcn_sees_its_window_only():
+    network = DeepCNN(channels=(3,), kernel=(2, 3), stride=(2, 1))
+    fcn, full = as_deep_fcn(network, random_params(network), SHAPE)
+    seen = (fcn.first_layer(full, SHAPE) != 0).any(axis=3).reshape(3, 6, 3, 7, 8)  # row, column, channel
+    rows, columns = np.arange(7), np.arange(8)
+    for r in range(3):
+        for c in range(6):
+            window = (rows[:, None] // 2 == r) & (columns >= c) & (columns < c + 3)
+            assert (seen[r, c] == window).all()
+
+
+@pytest.mark.parametrize("fields", MAXIMA)
+def test_maxima_become_an_lcn_but_no_fcn(fields):
+    network = DeepCNN(channels=(3, 2), kernel=2, **fields)
+    params = random_params(network)
+    x = np.random.default_rng(1).normal(size=(10, *SHAPE))
+    one, other = all_scores([(network, params), as_deep_lcn(network, params, SHAPE)], x)
+    assert np.abs(one - other).max() <= 1e-12
+    with pytest.raises(ValueError, match="a maximum over neurons is no ReLU layer"):
+        as_deep_fcn(network, params, SHAPE)

@@ -1,0 +1,95 @@
+"""Figure 1 of Malach & Shalev-Shwartz: matched parameters, and how it is judged."""
+
+import pandas as pd
+import pytest
+
+from whyconv.errors import UserError
+from whyconv.settings import configure
+from whyconv.studies._images import permuted, shuffled
+from whyconv.studies.malach_fig1 import deep
+
+TWINS = [permuted("CNN"), permuted("FCN"), shuffled("CNN")]
+
+
+def study(**changes):
+    return configure("malach.fig1", "quick", {"task.images": "cifar-10", "task.batches": [1, 2], **changes})
+
+
+def judged(levels):
+    """The verdicts where every arm of a kind has one accuracy, but for (kind, number of the width)."""
+    chosen = study()
+    means = {
+        "CNN": 0.5,
+        "FCN": 0.4,
+        permuted("CNN"): 0.38,
+        permuted("FCN"): 0.4,
+        shuffled("CNN"): 0.1,
+    } | levels
+    lines = []
+    for point in chosen.plan({}):
+        arm, seed = point.labels["arm"], point.trial.seed
+        kind = arm if arm in TWINS else arm.partition(",")[0]
+        place = chosen._budgets(point.labels["depth"]).index(point.labels["budget"])
+        mean = means.get((kind, place), means[kind])
+        lines.append({**point.labels, "seed": seed, "accuracy": mean + 0.003 * (seed - 1)})
+    return chosen.judge(pd.DataFrame(lines))
+
+
+def test_as_the_paper_has_it():
+    found = judged({})
+    assert found.evidence.verdict == "consistent"
+    assert found.control.verdict == "fails"
+
+
+@pytest.mark.parametrize(
+    "levels",
+    [
+        {"FCN": 0.55, permuted("FCN"): 0.55},  # the FCN is ahead
+        {("CNN", 1): 0.45, "FCN": 0.3, permuted("FCN"): 0.3},  # the wider CNN is worse by more than 0.03
+        {("FCN", 1): 0.35, permuted("FCN"): 0.4},  # the wider FCN is
+        {shuffled("CNN"): 0.2},
+        {permuted("FCN"): 0.3},
+    ],
+)
+def test_it_can_fail(levels):
+    assert judged(levels).evidence.verdict == "fails"
+
+
+def test_the_control_is_no_formality():
+    assert judged({permuted("CNN"): 0.5}).control.verdict == "consistent"
+
+
+def test_an_fcn_stands_beside_every_cnn_with_as_many_parameters():
+    chosen = study(widths=[16, 64, 256])
+    sizes = {}
+    for point in chosen.plan({}):
+        trial = point.trial
+        count = trial.network.parameter_count(trial.task.shape)
+        sizes.setdefault((point.labels["depth"], point.labels["budget"]), {})[point.labels["arm"]] = count
+    assert len(sizes) == 6
+    for (depth, budget), counts in sizes.items():
+        assert counts[deep("CNN", depth)] == budget
+        # one unit of a common width more or less is 3072 inputs and its neighbours
+        assert counts[deep("FCN", depth)] == pytest.approx(budget, abs=3100 + 20 * depth)
+        if depth == 2:
+            assert counts[permuted("FCN")] == counts[deep("FCN", 2)]
+            assert counts[permuted("CNN")] == counts[shuffled("CNN")] == budget
+    # 3 x 3 x 3 x 16 + 16, 3 x 3 x 16 x 16 + 16, and 8 x 8 x 16 x 10 + 10
+    assert min(budget for depth, budget in sizes if depth == 2) == 448 + 2320 + 10250
+
+
+def test_samples_are_no_larger_than_the_set():
+    plan = configure("malach.fig1", "paper", {"task.batches": [1, 2]}).plan({})
+    assert {(p.trial.m, p.trial.test_size) for p in plan} == {(20_000, 10_000)}
+    embedded = configure("malach.fig1", "quick", {"task.images": "digits"})
+    assert {(p.trial.m, p.trial.test_size) for p in embedded.plan({})} == {(1297, 500)}
+    assert "embedded 8 x 8 digits" in embedded.unjudged()
+    assert study().unjudged() == ""
+    assert "20,000 of 50,000 training images" in study().remarks()
+
+
+def test_bad_settings():
+    with pytest.raises(UserError, match="increasing"):
+        study(widths=[64, 16])
+    with pytest.raises(UserError, match="needs the task image-classes"):
+        study(task="detection")
