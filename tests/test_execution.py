@@ -61,3 +61,24 @@ def test_float64_is_another_trial(execute):
     single, double = Trial(**spec), Trial(**spec, dtype="float64")
     assert single.key != double.key
     assert execute(**spec, dtype="float64")["train_loss"] != execute(**spec)["train_loss"]
+
+
+def test_rows_tell_how_local_the_filters_are_and_seed_0_shows_them():
+    from conftest import NoCheckpoint
+    from whyconv.execution import execute
+    from whyconv.trial import Trial
+
+    common = {
+        "task": {"name": "sequence", "images": "digits", "digits": 3, "counted": 1},
+        "network": {"name": "deep-fcn", "widths": [9]}, "m": 128, "test_size": 64,
+        "learner": {"name": "gradient", "epochs": 1, "batch": 128, "loss": "hinge", "tolerance": 0},
+    }  # fmt: skip
+    for seed in (0, 1):
+        result, trace = execute(Trial(seed=seed, **common), lambda fraction: None, NoCheckpoint())
+        assert abs(result["locality"]) < 0.2  # hardly trained: random weights have none
+        assert ("filters" in trace) == (seed == 0)
+        if seed == 0:
+            assert trace["filters_shape"] == [8, 24, 24, 1]  # of nine
+            shown = np.array(trace["filters"]).reshape(8, -1)
+            assert (np.abs(shown).max(axis=1) == 100).all()
+            assert (shown == np.rint(shown)).all()

@@ -39,6 +39,9 @@ class Network(Piece):
     chunk: ClassVar[int] = 128
     """Examples worth handing to ``apply`` at once where the whole sample is a batch."""
 
+    pace: ClassVar[float] = 1.0
+    """How many times the usual rate of operations it is trained at, for forecasts: large products are fast."""
+
     @property
     def score_count(self) -> int:
         """How many scores an example gets; single scores have the shape (examples,), others one axis more."""

@@ -175,9 +175,11 @@ class DeepCNN(Deep, name="deep-cnn"):
             z = h.reshape(-1, inputs) @ w[0].T
             z = z if b is None else z + b[0]
         else:
-            group = self.group_of((rows, columns))
-            z = jnp.einsum("jik,jck->jic", h.reshape(-1, examples, inputs), w[group])
-            z = z if b is None else z + b[group][:, None]
+            if len(w) < rows * columns:
+                group = self.group_of((rows, columns))
+                w, b = w[group], None if b is None else b[group]
+            z = jnp.einsum("jik,jck->jic", h.reshape(-1, examples, inputs), w)
+            z = z if b is None else z + b[:, None]
         return z.reshape(rows, columns, examples, -1)
 
     def parameter_count(self, shape: Shape) -> int:
