@@ -13,7 +13,7 @@ BATCH = 128
 
 
 class Loop:
-    """Training steps on one batch after another; a call makes some and returns their mean loss.
+    """Training steps on one batch after another; a call is an epoch and returns its mean loss.
 
     PyTorch's padding of 1 puts the zeros of a 3 x 3 kernel with stride 2 in front of an even image, whyconv's
     *same* at its end. Images, filters and readout upside down and back to front make them the same network.
@@ -30,13 +30,11 @@ class Loop:
         self._model = self._dense(params) if spec["name"] == "deep-fcn" else self._windowed(spec, params, x)
         optimisers = {"adadelta": torch.optim.Adadelta, "rmsprop": torch.optim.RMSprop}
         self._optimiser = optimisers[optimiser](self._model.parameters(), lr=rate)
-        self._at = 0
 
-    def __call__(self, steps: int) -> float:
+    def __call__(self) -> float:
         total = torch.zeros(())
-        for _ in range(steps):
-            rows = slice(self._at, self._at + BATCH)
-            self._at = (self._at + BATCH) % len(self._y)
+        for first in range(0, len(self._y), BATCH):
+            rows = slice(first, first + BATCH)
             self._optimiser.zero_grad()
             scores, y = self._model(self._x[rows]), self._y[rows]
             if self._several:
@@ -45,8 +43,8 @@ class Loop:
                 loss = functional.soft_margin_loss(scores[:, 0], y)
             loss.backward()
             self._optimiser.step()
-            total += loss.detach()
-        return float(total) / steps
+            total += BATCH * loss.detach()
+        return float(total) / len(self._y)
 
     def _dense(self, params: Any) -> nn.Module:
         layers: list[nn.Module] = [nn.Flatten()]

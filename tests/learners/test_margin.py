@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from whyconv.learners import Job
+from whyconv.learners import Job, margin
 from whyconv.learners.margin import LinearSVM, separation
 from whyconv.tasks import Sample
 
@@ -66,3 +66,54 @@ def test_a_solver_that_does_not_converge_is_an_error():
 def test_an_impossible_grid_is_refused(grid):
     with pytest.raises(ValueError, match="positive"):
         LinearSVM(grid=grid)
+
+
+@pytest.fixture
+def as_if_large(monkeypatch):
+    """Every sample goes along the path of soft margins."""
+    monkeypatch.setattr(margin, "SMALL", 0)
+
+
+@pytest.mark.parametrize("noise", [0.0, 0.7])
+def test_a_large_sample_gets_the_same_answer(noise, monkeypatch):
+    x, y = data(np.random.default_rng(5), 300, noise)
+    small = fit(x, y)
+    monkeypatch.setattr(margin, "SMALL", 0)
+    large = fit(x, y)
+    assert large.facts.keys() == small.facts.keys()
+    assert large.facts["separable"] is small.facts["separable"] is (noise == 0)
+    assert large.facts.get("soft_margin_C") == small.facts.get("soft_margin_C")
+    np.testing.assert_allclose(large.params, small.params, rtol=1e-3, atol=1e-4)
+
+
+@pytest.mark.usefixtures("as_if_large")
+def test_more_inputs_than_examples_are_separable_whatever_the_labels():
+    rng = np.random.default_rng(6)
+    x, y = rng.standard_normal((30, 60)), np.where(rng.random(30) < 0.5, 1.0, -1.0)
+    got = fit(x, y)
+    assert got.facts["separable"] is True and (y * got.scores(x[:, None, :])).min() > 1 - 1e-6
+
+
+@pytest.mark.usefixtures("as_if_large")
+def test_a_sample_that_cannot_be_decided_is_told(monkeypatch):
+    monkeypatch.setattr(margin, "SEPARABLE", 1e-12)
+    x, y = np.array([[1.0, 0.0], [1.0, -1e-9]] * 5), np.array([1.0, -1.0] * 5)
+    got = fit(x, y)
+    assert got.facts["separable"] == "not found" and got.facts["soft_margin_C"] in LinearSVM().grid
+
+
+@pytest.mark.usefixtures("as_if_large")
+def test_a_hard_margin_that_is_not_solved_is_an_error(monkeypatch):
+    from whyconv.exact import margin_path
+
+    monkeypatch.setattr(margin_path, "RIDGES", (1e-2,))
+    x, y = data(np.random.default_rng(0), 40, 0.0)
+    with pytest.raises(ArithmeticError, match="hard margin"):
+        fit(x, y)
+
+
+def test_the_forecast_knows_which_way_is_taken():
+    svm = LinearSVM()
+    assert svm.cost(None, (10, 20), 2560).flops == pytest.approx(2e3 * 2560 * 200**1.5)
+    assert svm.cost(None, (4, 784), 10_000).flops == pytest.approx(10 * 10_000 * 3136**2)
+    assert svm.cost(None, (4, 784), 1000).flops == pytest.approx(10 * 1000**3)

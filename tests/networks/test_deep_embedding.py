@@ -1,7 +1,6 @@
 """Every deep CNN is an LCN and every LCN an FCN, output by output."""
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -33,7 +32,7 @@ def double():
 def random_params(network):
     rng = np.random.default_rng(0)
     start = jax.eval_shape(lambda key: network.init(key, SHAPE), stream("init", 0))
-    return jax.tree.map(lambda part: jnp.asarray(rng.normal(size=part.shape)), start)
+    return jax.tree.map(lambda part: rng.normal(size=part.shape), start)
 
 
 def shapes(params):

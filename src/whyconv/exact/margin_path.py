@@ -29,7 +29,7 @@ GAP = 1e-6
 
 @dataclass(frozen=True)
 class PathEnd:
-    """``low`` <= t <= ``high`` for t = max min_i rows_i . w over |w_j| <= 1; the separator, if it was found."""
+    """``low`` <= t <= ``high`` for t = max min_i rows_i . w over |w_j| <= 1; the separator, if found."""
 
     low: float
     high: float
@@ -39,9 +39,9 @@ class PathEnd:
 def follow(rows: Floats, threshold: float) -> PathEnd:
     """Lower the ridge until t is proved to be at most the threshold, or the least-norm separator is found.
 
-    Of the separator, the bounds of :func:`~whyconv.exact.max_margin.certified_range` agree up to ``GAP``; its
-    multipliers are those of the best lower bound on the way. Neither end may be reached before the last ridge,
-    or one that is too small for the arithmetic; what is known by then is what ``low`` and ``high`` say.
+    Of the separator, the bounds of :func:`~whyconv.exact.max_margin.certified_range` agree up to ``GAP``;
+    its multipliers are those of the best lower bound on the way. Neither end may be reached before the last
+    ridge, or one too small for the arithmetic; ``low`` and ``high`` tell what is known by then.
     Cost: 5 to 15 steps of :class:`SoftMargins` a ridge, 5 ridges as a rule.
     """
     margins = SoftMargins(rows)
@@ -87,7 +87,7 @@ class SoftMargins:
     """
 
     def __init__(self, rows: Floats) -> None:
-        self._used = rows.any(axis=0)
+        self._used: NDArray[np.bool_] = np.any(rows, axis=0)
         self._rows = rows[:, self._used]
         self._known = np.zeros(len(rows), bool)
         self._gram = np.zeros((0, 0))
@@ -99,7 +99,8 @@ class SoftMargins:
         for _ in range(steps):
             before = _loss(ridge, vector, margins)
             change = self._goal(margins < 1, ridge) - vector
-            length = line_search(ridge * (vector @ change), ridge * (change @ change), margins, rows @ change)
+            slope, curvature = (ridge * float(change @ other) for other in (vector, change))
+            length = line_search(slope, curvature, margins, rows @ change)
             vector = vector + length * change
             margins = rows @ vector
             if _loss(ridge, vector, margins) >= before * (1 - 1e-14):

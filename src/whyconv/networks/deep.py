@@ -202,7 +202,7 @@ class DeepCNN(Deep, name="deep-cnn"):
         windows = self.windows((shape[0], shape[1]))
         rows, columns = windows.counts
         group = self.group_of(windows.counts)[rows // 2 * columns + columns // 2]
-        return np.asarray(params["w"][0][group]).reshape(-1, *windows.kernel, shape[2])
+        return np.asarray(params["w"][0])[group].reshape(-1, *windows.kernel, shape[2])
 
 
 class DeepLCN(DeepCNN, name="deep-lcn"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field, model_validator
@@ -9,7 +10,6 @@ from pydantic import Field, model_validator
 from whyconv.lazy import jax, jnp
 from whyconv.tasks import Part, images
 from whyconv.tasks._image_task import ImageTask, on_device, words
-from whyconv.tasks.images.catalogue import DIGITS, known
 
 
 class Kinds(NamedTuple):
@@ -47,15 +47,9 @@ class DigitGrid(ImageTask, name="digit-grid"):
         return self
 
     @property
-    def size(self) -> tuple[int, int, int]:
-        """Rows, columns and colours of one digit."""
-        return (8, 8, 1) if self.images == DIGITS else known(self.images).shape
-
-    @property
     def shape(self) -> tuple[int, ...]:
         """(n, pixels of a digit)."""
-        rows, columns, colours = self.size
-        return (self.side**2, rows * columns * colours)
+        return (self.side**2, math.prod(self.image_shape()))
 
     def stock(self, part: Part) -> Kinds:
         """The images of both classes and the others."""
@@ -67,7 +61,7 @@ class DigitGrid(ImageTask, name="digit-grid"):
         """Labels, the position that decides, which image of its class stands there, and which of the others
         at every position, (example, n); a word modulo s is uniform up to s / 2^32.
         """
-        lots = words(draws, index, 3 + self.side**2)
+        lots = words(jax.random.fold_in(draws, 0), index, 3 + self.side**2)
         positive = lots[:, 0] % 2 == 0
         which = lots[:, 2] % jnp.where(positive, len(stock.positive), len(stock.negative)).astype(jnp.uint32)
         others = lots[:, 3:] % len(stock.spurious)
@@ -82,14 +76,14 @@ class DigitGrid(ImageTask, name="digit-grid"):
         deciding = jnp.where((labels > 0)[:, None, None, None], stock.positive[which], stock.negative[which])
         here = jnp.arange(self.side**2) == place[:, None]
         x = jnp.where(here[:, :, None, None, None], deciding[:, None], stock.spurious[others])
-        rows, columns, colours = self.size
+        rows, columns, colours = self.image_shape()
         x = x.reshape(-1, self.side, self.side, rows, columns, colours).swapaxes(2, 3)
         x = x.reshape(-1, self.side * rows, self.side * columns, colours)
         return x.astype(float) / 255, labels.astype(float)
 
     def inputs(self, x: jax.Array) -> jax.Array:
         """The image cut into its digits, row by row."""
-        rows, columns, colours = self.size
+        rows, columns, colours = self.image_shape()
         x = x.reshape(-1, self.side, rows, self.side, columns, colours).swapaxes(2, 3)
         return x.reshape(-1, *self.shape)
 

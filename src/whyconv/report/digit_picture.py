@@ -1,0 +1,78 @@
+"""Figure 5 of Brutzkus & Globerson: images of both classes, drawn by the real task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from whyconv.report.drawing import WIDTH, svg, text
+from whyconv.report.raster import bitmap
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from whyconv.tasks.digit_grid import DigitGrid
+
+EACH = 4
+_SIZE = 108
+"""Images a class, and their width on the page."""
+_STYLE = "<style>@media (prefers-color-scheme: dark) { .ink { filter: invert(1) } }</style>"
+
+
+def figure5(task: DigitGrid) -> dict[str, str]:
+    """Figure 5 as SVG text, by caption: of the task's images, or the embedded digits if they are not here."""
+    from whyconv.tasks import images
+
+    if not images.here(task.images):
+        task = task.model_copy(update={"images": "digits", "batches": None})
+    caption = (
+        f"Images of both classes: the outlined digit decides, {task.positive} or {task.negative}, all others "
+        f"appear in both ({images.describe(task.images, task.batches)})"
+    )
+    return {caption: picture(task)}
+
+
+def picture(task: DigitGrid, seed: int = 0) -> str:
+    """Two rows of training images, ink dark on a light page and light on a dark one."""
+    inputs, labels, places = examples(task, seed)
+    step = (WIDTH - _SIZE) / (EACH - 1)
+    parts = [_STYLE]
+    for label, name, digit, sign, top in (
+        (1, "positive", task.positive, "+1", 26),
+        (-1, "negative", task.negative, "−1", 26 + _SIZE + 44),
+    ):
+        parts.append(text(0, top - 10, f"{name} images", f"strong {name}"))
+        parts.append(text(134, top - 10, f"y = {sign}", "math"))
+        parts.append(text(WIDTH, top - 10, f"one {digit} in each", "quiet", "end"))
+        for number, chosen in enumerate((labels == label).nonzero()[0][:EACH]):
+            parts += _image(number * step, top, inputs[chosen], int(places[chosen]), task.side, name)
+    return svg(26 + 2 * _SIZE + 46, parts, "Images of four digits, the one that decides outlined")
+
+
+def examples(task: DigitGrid, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Whole images as bytes (example, row, column[, colour]), labels, and the positions that decide."""
+    import jax.numpy as jnp
+    import numpy as np
+
+    from whyconv.streams import stream
+
+    plain = task.model_copy(update={"permuted": False, "shift": 0, "shuffled_labels": False})
+    world, draws = (stream(name, plain.lineage(), seed) for name in ("world", "train"))
+    stock, index = plain.stock("train"), jnp.arange(16 * EACH)
+    pixels, labels = plain.compose(stock, (), world, draws, index)
+    _, places, _, _ = plain.contents(stock, draws, index)
+    whole = np.rint(255 * np.asarray(pixels)).astype(np.uint8)
+    return whole[..., 0] if whole.shape[-1] == 1 else whole, np.asarray(labels), np.asarray(places)
+
+
+def _image(left: float, top: float, pixels: np.ndarray, place: int, side: int, kind: str) -> Iterator[str]:
+    """One image with thin lines between its digits, the one that decides framed."""
+    cell = _SIZE / side
+    yield f'<g class="ink">{bitmap(255 - pixels, left, top, _SIZE, _SIZE)}</g>'
+    lines = "".join(
+        f"M{left + k * cell:g} {top:g}v{_SIZE}M{left:g} {top + k * cell:g}h{_SIZE}" for k in range(side + 1)
+    )
+    yield f'<path class="line" d="{lines}"/>'
+    row, column = divmod(place, side)
+    at = f'x="{left + column * cell:g}" y="{top + row * cell:g}" width="{cell:g}" height="{cell:g}"'
+    yield f'<rect class="{kind} frame" {at}/>'

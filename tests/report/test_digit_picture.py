@@ -1,0 +1,61 @@
+"""Figure 5 shows real training images, and outlines the digit that decides."""
+
+import base64
+import zlib
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from whyconv.report.digit_picture import EACH, examples, figure5, picture
+from whyconv.tasks import images
+from whyconv.tasks.digit_grid import DigitGrid
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def decoded(png, size=16):
+    """The grey pixels of a PNG without filters."""
+    length, body = png.index(b"IDAT") - 4, png.index(b"IDAT") + 4
+    packed = png[body : body + int.from_bytes(png[length : length + 4])]
+    return np.frombuffer(zlib.decompress(packed), np.uint8).reshape(size, size + 1)[:, 1:]
+
+
+@pytest.fixture(scope="module")
+def root():
+    return ElementTree.fromstring(picture(DigitGrid(images="digits")))
+
+
+def test_each_outlined_digit_is_a_training_image_of_its_class(root):
+    part = images.load("digits").train
+    names = {image.tobytes(): int(label) for image, label in zip(part.images, part.labels, strict=True)}
+    tiles = list(root.iter(f"{SVG}image"))
+    frames = [each for each in root.iter(f"{SVG}rect") if "frame" in each.get("class")]
+    assert len(tiles) == len(frames) == 2 * EACH
+    for tile, frame in zip(tiles, frames, strict=True):
+        pixels = 255 - decoded(base64.b64decode(tile.get("href").partition("base64,")[2]))
+        left, top = (round((float(frame.get(a)) - float(tile.get(a))) / 54) for a in ("x", "y"))
+        digits = {
+            (row, column): names[pixels[8 * row :, 8 * column :][:8, :8].tobytes()]
+            for row in (0, 1)
+            for column in (0, 1)
+        }
+        assert digits.pop((top, left)) == (3 if "positive" in frame.get("class") else 5)
+        assert not {3, 5} & set(digits.values())
+
+
+def test_the_images_are_those_the_seed_begins_with(root):
+    task = DigitGrid(images="digits", permuted=True, shuffled_labels=True, shift=2)
+    inputs, labels, places = examples(task, 0)
+    plain = examples(DigitGrid(images="digits"), 0)
+    for one, other in zip((inputs, labels, places), plain, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert min((labels == 1).sum(), (labels == -1).sum()) >= EACH and set(places) == {0, 1, 2, 3}
+
+
+def test_it_is_self_contained_and_falls_back_on_the_embedded_digits(monkeypatch, tmp_path):
+    monkeypatch.delenv("WHYCONV_DATA", raising=False)
+    monkeypatch.setenv("WHYCONV_CACHE", str(tmp_path))
+    ((caption, svg),) = figure5(DigitGrid(images="mnist")).items()
+    assert "3 or 5" in caption and "not MNIST" in caption
+    assert "prefers-color-scheme" in svg and svg.count("http") == 1 and len(svg) < 60_000
