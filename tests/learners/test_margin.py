@@ -7,6 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
+from whyconv.exact import margin_path
 from whyconv.learners import Job, margin
 from whyconv.learners.margin import LinearSVM, separation
 from whyconv.tasks import Sample
@@ -95,21 +96,16 @@ def test_more_inputs_than_examples_are_separable_whatever_the_labels():
 
 
 @pytest.mark.usefixtures("as_if_large")
-def test_a_sample_that_cannot_be_decided_is_told(monkeypatch):
-    monkeypatch.setattr(margin, "SEPARABLE", 1e-12)
-    x, y = np.array([[1.0, 0.0], [1.0, -1e-9]] * 5), np.array([1.0, -1.0] * 5)
-    got = fit(x, y)
-    assert got.facts["separable"] == "not found" and got.facts["soft_margin_C"] in LinearSVM().grid
-
-
-@pytest.mark.usefixtures("as_if_large")
-def test_a_hard_margin_that_is_not_solved_is_an_error(monkeypatch):
-    from whyconv.exact import margin_path
-
+@pytest.mark.parametrize(("noise", "outcome"), [(0.7, "not found"), (0.0, None)])
+def test_a_path_that_ends_early_is_told_or_an_error(noise, outcome, monkeypatch):
     monkeypatch.setattr(margin_path, "RIDGES", (1e-2,))
-    x, y = data(np.random.default_rng(0), 40, 0.0)
-    with pytest.raises(ArithmeticError, match="hard margin"):
-        fit(x, y)
+    x, y = data(np.random.default_rng(0), 40, noise)
+    if outcome is None:
+        with pytest.raises(ArithmeticError, match="hard margin"):
+            fit(x, y)
+    else:
+        got = fit(x, y)
+        assert got.facts["separable"] == outcome and got.facts["soft_margin_C"] in LinearSVM().grid
 
 
 def test_the_forecast_knows_which_way_is_taken():

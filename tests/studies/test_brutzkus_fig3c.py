@@ -38,12 +38,13 @@ def verdicts(study, errors, **options):
     return judged.evidence.verdict, judged.control.verdict
 
 
-def test_convpool_must_err_less_than_half_as_often_as_either_baseline(study):
+def test_convpool_must_err_less_than_either_baseline_and_half_as_often_from_200_on(study):
     assert verdicts(study, GOOD) == ("consistent", "fails")
     for arm in (MLP, SVM):
         assert verdicts(study, {**GOOD, arm: 0.08})[0] == "fails"
         assert verdicts(study, {**GOOD, (arm, 1000): 0.08})[0] == "fails"
-        assert verdicts(study, {**GOOD, (arm, 100): 0.04})[0] == "consistent"  # judged from 200 on
+        assert verdicts(study, {**GOOD, (arm, 100): 0.08})[0] == "consistent"  # half from 200 on
+        assert verdicts(study, {**GOOD, (arm, 100): 0.04})[0] == "fails"
     assert verdicts(study, {**GOOD, CONV_POOL: 0.16})[0] == "fails"
     assert verdicts(study, GOOD, spread=0.15)[0] == "undecided"
 
@@ -53,9 +54,9 @@ def test_a_control_that_kept_the_advantage_would_be_noticed(study):
 
 
 def test_where_a_baseline_has_caught_up_nothing_is_judged(study):
-    late = {(MLP, m): 0.004 for m in (500, 1000, 2000)} | {(CONV_POOL, m): 0.003 for m in (500, 1000, 2000)}
+    late = {(arm, m): error for m in study.m[1:] for arm, error in ((MLP, 0.004), (CONV_POOL, 0.003))}
     assert verdicts(study, {**GOOD, **late}, spread=1e-4)[0] == "undecided"  # one size is left
-    later = {key: error for key, error in late.items() if key[1] > 500}
+    later = {key: error for key, error in late.items() if key[1] > 100}
     assert verdicts(study, {**GOOD, **later}, spread=1e-4)[0] == "consistent"
 
 
@@ -65,7 +66,7 @@ def test_networks_must_fit_and_shuffled_labels_give_chance(study):
     assert (
         verdicts(study, {**GOOD, SHUFFLED: 0.3})[0] == verdicts(study, {**GOOD, SHUFFLED: 0.7})[0] == "fails"
     )
-    assert verdicts(study, {**GOOD, SHUFFLED: 0.41}, spread=0.03)[0] == "undecided"
+    assert verdicts(study, {**GOOD, SHUFFLED: 0.4}, spread=0.01)[0] == "undecided"
 
 
 def test_the_papers_sizes_and_controls():

@@ -40,7 +40,7 @@ class Network(Piece):
     """Examples worth handing to ``apply`` at once where the whole sample is a batch."""
 
     pace: ClassVar[float] = 1.0
-    """How many times the usual rate of operations it is trained at, for forecasts: large products are fast."""
+    """How many times the usual rate of operations it trains at, for forecasts: large products are fast."""
 
     @property
     def score_count(self) -> int:

@@ -79,6 +79,7 @@ class DeepCNN(Deep, name="deep-cnn"):
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Figures 1, 3 and 4 (CNN)"
+    pace: ClassVar[float] = 4.0
     example_axis: ClassVar[int] = 2
 
     channels: tuple[int, ...] = Field((32, 64), min_length=1, max_length=64)
@@ -209,6 +210,7 @@ class DeepLCN(DeepCNN, name="deep-lcn"):
     """Own filters at every position of every layer: locality without weight sharing."""
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Figures 3 and 4 (LCN)"
+    pace: ClassVar[float] = 2.0
 
     def group_size(self, count: int) -> int:
         """Each alone."""
@@ -241,6 +243,7 @@ class DeepFCN(Deep, name="deep-fcn"):
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Figures 1, 3 and 4 (FCN)"
+    pace: ClassVar[float] = 4.0
 
     widths: tuple[int, ...] = Field(WIDTHS, min_length=1, max_length=64)
     parameters: int | None = Field(default=None, ge=1)

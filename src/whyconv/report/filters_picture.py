@@ -45,7 +45,9 @@ def picture(arms: dict[str, tuple[Any, float]]) -> str:
         width = (WIDTH - GAP * (shown - 1)) / shown
         width = min(width, 64.0 if shown > 1 else WIDTH)
         height = width * rows / columns
-        told = "" if isnan(locality) else f"locality {locality:.2f}"
+        told = (
+            "" if isnan(locality) else f"locality {abs(locality) if abs(locality) < 0.005 else locality:.2f}"
+        )
         parts.append(text(0, top + 16, arm, "strong"))
         parts.append(text(WIDTH, top + 16, told, "quiet", "end"))
         top += 26

@@ -37,9 +37,10 @@ POLICY = (
 class Section:
     """One study: its question, its judgement, its figures, and what it takes to make them again.
 
-    ``figures`` are Altair charts by title, ``pictures`` SVG texts by title, ``tables`` what the study derived
-    by title; ``summary`` has the means of ``outcome``; ``rule`` holds notes such as the stopping rule,
-    ``failed`` one line per failed trial.
+    ``figures`` are Altair charts by title, ``pictures`` SVG texts that explain the setting and ``learned``
+    those of what was learned, by title; ``tables`` what the study derived by title; ``summary`` has the
+    means of ``outcome``; ``rule`` holds notes such as the stopping rule, ``unjudged`` why there is no
+    verdict, ``failed`` one line per failed trial.
     """
 
     study: str
@@ -50,6 +51,7 @@ class Section:
     judgement: Judgement | None = None
     figures: Mapping[str, Any] = field(default_factory=dict)
     pictures: Mapping[str, str] = field(default_factory=dict)
+    learned: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
     summary: pd.DataFrame | None = None
     outcome: str = "test_error"

@@ -20,17 +20,14 @@ if TYPE_CHECKING:
 def study_section(section: Section, anchor: str) -> str:
     """The whole section, under the identifier ``anchor``."""
     below = _provenance(section)
-    pictures = [
-        picture(title, svg, f"{anchor}-picture-{place}")
-        for place, (title, svg) in enumerate(section.pictures.items(), 1)
-    ]
-    drawn = [f'<div class="pictures">{"".join(pictures)}</div>'] if pictures else []
+    drawn = _pictures(section.pictures, f"{anchor}-picture")
     drawn += [
         figure(title, chart, f"{anchor}-{place}", below, section.title)
         for place, (title, chart) in enumerate(section.figures.items(), 1)
     ]
     if not section.figures:
         drawn.append(below)
+    drawn += _pictures(section.learned, f"{anchor}-learned")
     origin = [escape(section.reference)] if section.reference else []
     origin.append(f"<code>{escape(section.study)}</code>")
     judged = _judgement(section)
@@ -42,6 +39,13 @@ def study_section(section: Section, anchor: str) -> str:
         f'<div class="split">{f"<aside>{judged}</aside>" if judged else ""}'
         f'<div class="evidence">{"".join(drawn)}{tables}</div></div></section>'
     )
+
+
+def _pictures(pictures: Mapping[str, str], anchor: str) -> list[str]:
+    each = [
+        picture(title, svg, f"{anchor}-{place}") for place, (title, svg) in enumerate(pictures.items(), 1)
+    ]
+    return [f'<div class="pictures">{"".join(each)}</div>'] if each else []
 
 
 def _judgement(section: Section) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BeforeValidator, Field, field_validator
@@ -170,9 +171,10 @@ class SequenceStudy(Study):
 
         order: Sequence[str] = [*CONTESTANTS, *self.twins]
         long = shift_panels(table, self.shifts)
+        top = 1.0 if long.empty else min(1.0, ceil(20 * long["accuracy"].max() + 0.5) / 20)
         chart = curves(
             long, "n", "accuracy", title=self.title, x_title="digits n", y_title="test accuracy",
-            y_domain=(0.35, 1.0), facet="test", facet_title="", arms=order, controls=list(self.twins),
+            y_domain=(0.4, top), facet="test", facet_title="", arms=order, controls=list(self.twins),
         )  # fmt: skip
         return {"Accuracy": chart}
 
