@@ -34,6 +34,7 @@ bench: .venv/dev
 	$(BIN)/python bench/fig3a.py
 	$(BIN)/python bench/k_pattern.py
 	$(BIN)/python bench/sample_complexity.py
+	$(BIN)/python bench/training_step.py
 
 lock:
 	rm -rf build/lock && $(PYTHON) -m venv build/lock

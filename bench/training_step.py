@@ -2,10 +2,10 @@
 
 Batches of 128 in single precision. whyconv runs the compiled programs of its ``gradient`` learner, PyTorch an
 ordinary loop; both in this process with the same number of threads, taking turns, 16 steps each. Shown are
-medians over the turns, the median of the ratios of neighbouring turns, and what share of the machine's sgemm
-peak (NumPy, as many threads) the products of a step alone would be. Compilation is not counted. Exits with 1
-if the sides do not have the same losses in the first epoch. Run it on a quiet machine: PyTorch's threads
-suffer from neighbours.
+medians over the turns, the median ratio of neighbouring turns, in seconds and in processor seconds (which
+neighbours hardly change, if threads do not wait for each other), and the share of the machine's sgemm peak
+(NumPy, as many threads) at which whyconv makes the products of a step. Compilation is not counted. Exits with
+1 if the sides do not have the same losses in the first epoch.
 """
 
 from __future__ import annotations
@@ -117,13 +117,15 @@ def measured(case: Case, rounds: int, threads: int) -> dict[str, Any]:
     ours, params, gflop = whyconv_side(case, x, y.astype(np.float32))
     theirs = Loop(case.network, params, x, y, case.optimiser, case.rate, threads)
     losses = ours(), theirs()
-    seconds = [(timed(ours), timed(theirs)) for _ in range(rounds)]
-    mine, other = (statistics.median(column) for column in zip(*seconds, strict=True))
+    turns = [(timed(ours), timed(theirs)) for _ in range(rounds)]
+    mine, other = (statistics.median(turn[side][0] for turn in turns) for side in (0, 1))
+    ratio, processor_ratio = (statistics.median(b[clock] / a[clock] for a, b in turns) for clock in (0, 1))
     return {
         "title": case.title,
         "whyconv_ms": 1e3 * mine,
         "torch_ms": 1e3 * other,
-        "ratio": statistics.median(b / a for a, b in seconds),
+        "ratio": ratio,
+        "processor_ratio": processor_ratio,
         "goal": case.goal,
         "gflop": gflop,
         "first_losses": losses,
@@ -131,11 +133,11 @@ def measured(case: Case, rounds: int, threads: int) -> dict[str, Any]:
     }
 
 
-def timed(epoch: Callable[[], float]) -> float:
-    """Seconds of a step."""
-    began = time.perf_counter()
+def timed(epoch: Callable[[], float]) -> tuple[float, float]:
+    """Seconds and processor seconds of a step."""
+    began, spent = time.perf_counter(), time.process_time()
     epoch()
-    return (time.perf_counter() - began) / BATCHES
+    return (time.perf_counter() - began) / BATCHES, (time.process_time() - spent) / BATCHES
 
 
 def whyconv_side(case: Case, x: Any, y: Any) -> tuple[Callable[[], float], Any, float]:
@@ -189,10 +191,11 @@ def show(told: dict[str, Any]) -> None:
     print(
         f"Threads: {told['threads']}, sgemm peak {told['sgemm_peak_gflops']:.0f} GFLOP/s, batches of {BATCH}"
     )
-    print(f"{'':56}{'whyconv ms':>12}{'PyTorch ms':>12}{'ratio':>8}{'goal':>8}{'of peak':>9}")
+    print(f"{'':50}{'whyconv ms':>12}{'PyTorch ms':>12}{'ratio':>8}{'processor':>11}{'goal':>7}{'peak':>7}")
     for line in told["cases"]:
-        numbers = f"{line['whyconv_ms']:12.2f}{line['torch_ms']:12.2f}{line['ratio']:8.2f}{line['goal']:8.2f}"
-        print(f"{line['title']:56}{numbers}{line['share_of_peak']:9.0%}")
+        ratios = f"{line['ratio']:8.2f}{line['processor_ratio']:11.2f}{line['goal']:7.2f}"
+        times = f"{line['whyconv_ms']:12.2f}{line['torch_ms']:12.2f}"
+        print(f"{line['title']:50}{times}{ratios}{line['share_of_peak']:7.0%}")
         if not line["losses_agree"]:
             print(f"The sides differ: mean losses of the first epoch {line['first_losses']}")
 

@@ -90,6 +90,27 @@ SPECS = {
         "task": SIGNAL, "network": "lsa-fcn", "learner": {**PROJECTED, "name": "cnn-in-fcn"}, "m": 30,
         "risk": True,
     },
+    "a sequence of digits, made anew every epoch, own filters": {
+        "task": {"name": "sequence", "images": "digits", "digits": 4, "counted": 1, "shifted_tests": [2]},
+        "network": {"name": "deep-lcn", "channels": [4], "kernel": 24, "stride": [24, 8]},
+        "learner": {
+            "name": "gradient", "optimiser": "adadelta", "rate": 1.0, "loss": "hinge", "batch": 128,
+            "tolerance": 0, "epochs": 4,
+        },
+        "m": 1500,
+    },
+    "classes of permuted images, labels shuffled": {
+        "task": {"name": "image-classes", "images": "digits", "permuted": True, "shuffled_labels": True},
+        "network": {"name": "deep-cnn", "channels": [4, 4], "stride": 2, "padding": "same", "outputs": 10},
+        "learner": {"name": "gradient", "loss": "cross-entropy", "epochs": 3},
+        "m": 200, "test_size": 400,
+    },
+    "one digit of four": {
+        "task": {"name": "digit-grid", "images": "digits"},
+        "network": {"name": "conv-pool", "channels": 8},
+        "learner": {"name": "gradient", "epochs": 10},
+        "m": 100,
+    },
 }  # fmt: skip
 
 

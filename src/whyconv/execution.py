@@ -46,8 +46,8 @@ def execute(
         trained = trial.learner.trained(trial.m)
         if job.feed is None:
             train_error = error(fit, [job.sample], trained)
-        else:  # not kept, and made again: as many as there are tests
-            count = min(trained, trial.test_size)
+        else:  # not kept, and made again; as many as there are tests, where every epoch had others
+            count = min(trained, trial.test_size) if trial.task.fresh else trained
             train_error = error(fit, blocks(trial.task, keys["world"], keys["train"], count, "train"), count)
         result = {**fit.facts, "train_error": train_error}
         for name, task in trial.task.tests().items():
@@ -77,6 +77,8 @@ def learned_filters(trial: Trial, fit: Fit) -> tuple[Result, Mapping[str, list[f
     from whyconv.measure.locality import locality
 
     found = np.asarray(found, np.float64)
+    if not np.isfinite(found).all():  # training has diverged
+        return {}, {}
     scores = locality(found, trial.task.shape)
     facts = {"locality": float(np.nanmean(scores))} if np.isfinite(scores).any() else {}
     if trial.seed:

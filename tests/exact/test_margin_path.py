@@ -39,6 +39,8 @@ def test_either_end_is_the_linear_programs(seed, count, width, noise, rank):
         exact = max_margin.least_norm(rows)
         assert end.separator.norm2 == pytest.approx(exact.norm2, rel=2 * GAP, abs=0)
         np.testing.assert_allclose(end.separator.vector, exact.vector, atol=1e-4 * exact.norm2**0.5)
+        built = rows.T @ end.separator.multipliers
+        np.testing.assert_allclose(built, exact.vector, atol=1e-3 * exact.norm2**0.5)
         least, most = max_margin.certified_range(rows, end.separator)
         assert least <= most <= (1 + 2 * GAP) * least
 
@@ -58,8 +60,8 @@ def test_repeated_and_opposite_examples():
 
 
 def test_a_tiny_margin_is_told_from_none():
-    rows = np.array([[1.0, 0.0], [-1.0, 1e-9]])
-    assert separation(rows, np.ones(2)) <= THRESHOLD and follow(rows, THRESHOLD).high <= THRESHOLD
+    rows = np.array([[1.0, 0.0], [-1.0, 1e-9]] * 5)
+    assert separation(rows, np.ones(10)) <= THRESHOLD and follow(rows, THRESHOLD).high <= THRESHOLD
     assert follow(rows, 1e-12).low == pytest.approx(5e-10, rel=1e-6, abs=0)
 
 

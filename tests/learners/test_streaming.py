@@ -100,6 +100,7 @@ def test_a_run_cut_in_the_middle_of_an_epoch_gives_the_same_bits():
     seen = []
     while (progress := learner.progress(state)) < 1:
         seen.append(progress)
+        job = prepared(chosen, streams(chosen))  # as after a kill: nothing but the state survives
         state = learner.advance(job, state._replace(pace=np.asarray(2, state.pace.dtype)))
     cut = learner.finish(job, state)
     for name in ("w", "a"):
@@ -133,3 +134,24 @@ def test_a_learner_that_does_not_stream_gets_the_sample():
     job = prepared(chosen, streams(chosen))
     assert job.feed is None
     assert job.sample.x.shape == (1024, 24, 24, 1)
+
+
+@pytest.mark.parametrize("optimiser", ["adadelta", "adam", "rmsprop"])
+def test_a_coupled_fcn_does_not_see_that_pixels_are_permuted(optimiser):
+    """Equal to rounding through the whole trial: streams, task, learner; an uncoupled one is not."""
+
+    def scores(**fields):
+        task = {"images": "digits", "digits": 3, "counted": 1, "permuted": fields.pop("permuted", False)}
+        chosen = Trial(
+            task=Sequence(**task), network={"name": "deep-fcn", "widths": [6], **fields}, m=256, seed=0,
+            learner=Gradient(optimiser=optimiser, rate=0.01, batch=128, tolerance=0, epochs=2),
+            dtype="float64",
+        )  # fmt: skip
+        with jax.enable_x64(True):
+            keys = streams(chosen)
+            fit = fitted(chosen, prepared(chosen, keys))
+            return fit.scores(draw(chosen.task, keys["world"], keys["test"], 200, "test").x)
+
+    plain = scores()
+    np.testing.assert_allclose(scores(permuted=True, coupled=True), plain, rtol=1e-9, atol=1e-12)
+    assert np.abs(scores(permuted=True) - plain).max() > 0.01

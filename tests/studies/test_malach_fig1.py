@@ -45,6 +45,7 @@ def test_as_the_paper_has_it():
     "levels",
     [
         {"FCN": 0.55, permuted("FCN"): 0.55},  # the FCN is ahead
+        {"FCN": 0.47, permuted("FCN"): 0.47},  # the CNN is ahead, but by less than 0.05
         {("CNN", 1): 0.45, "FCN": 0.3, permuted("FCN"): 0.3},  # the wider CNN is worse by more than 0.03
         {("FCN", 1): 0.35, permuted("FCN"): 0.4},  # the wider FCN is
         {shuffled("CNN"): 0.2},
@@ -84,8 +85,23 @@ def test_samples_are_no_larger_than_the_set():
     embedded = configure("malach.fig1", "quick", {"task.images": "digits"})
     assert {(p.trial.m, p.trial.test_size) for p in embedded.plan({})} == {(1297, 500)}
     assert "embedded 8 x 8 digits" in embedded.unjudged()
+    assert "scikit-learn" in embedded.remarks()
+    assert len({p.trial.key for p in embedded.plan({})}) == len(embedded.plan({}))
     assert study().unjudged() == ""
     assert "20,000 of 50,000 training images" in study().remarks()
+    assert "is 10 to 74 neurons wide" in study().remarks()
+
+
+def test_batches_are_those_of_cifar_10_in_order():
+    keys = [study(**{"task.batches": batches}).plan({})[0].trial.key for batches in ([1, 2], [2, 1], [1])]
+    assert keys[0] == keys[1] != keys[2]
+    for batches in ([7], [], [1, 1]):
+        with pytest.raises(UserError, match="of cifar-10 were asked for"):
+            study(**{"task.batches": batches})
+    # sets without batches ignore those that were found for CIFAR-10
+    assert (
+        configure("malach.fig1", "quick", {"task.images": "mnist", "task.batches": [1]}).task.batches is None
+    )
 
 
 def test_bad_settings():

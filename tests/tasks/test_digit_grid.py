@@ -127,11 +127,10 @@ def test_every_test_has_true_labels_and_keeps_the_permutation():
 
 
 def test_a_row_has_the_error_of_every_test(execute):
-    task = {"name": "digit-grid", "images": "digits", "shifted_tests": [1, 8]}
+    task = {"name": "digit-grid", "images": "digits", "shifted_tests": [4]}
     row = execute(task=task, learner="svm", m=60, seed=0)
     assert row["train_error"] == 0 and row["separable"] is True
-    assert row["test_error"] < 0.4 < row["test_error_shift_1"]
-    assert 0.3 < row["test_error_shift_8"] < 0.7
+    assert row["test_error"] < 0.4 < row["test_error_shift_4"]
 
 
 def test_impossible_digits_are_refused():

@@ -180,7 +180,7 @@ class Gradient(Learner, name="gradient"):
             return np.asarray(number, state.epoch.dtype)
 
         data, steps = self._data(job, state, whole), int(state.pace)
-        if job.feed is not None:  # no further than this epoch's order goes
+        if job.feed is not None and job.feed.maker.fresh:  # no further than this epoch's order goes
             size = min(self.batch or job.m, self.trained(job.m))
             steps = min(steps, -(-self.trained(job.m) // size) - int(state.step))
         arguments = (state, data, job.batches, whole(steps), whole(self.epochs))

@@ -39,9 +39,6 @@ class Network(Piece):
     chunk: ClassVar[int] = 128
     """Examples worth handing to ``apply`` at once where the whole sample is a batch."""
 
-    pace: ClassVar[float] = 1.0
-    """How many times the usual rate of operations it trains at, for forecasts: large products are fast."""
-
     @property
     def score_count(self) -> int:
         """How many scores an example gets; single scores have the shape (examples,), others one axis more."""
@@ -102,6 +99,10 @@ class Network(Piece):
     def step_flops(self, shape: tuple[int, ...], rows: int) -> float:
         """What a forward pass on ``rows`` examples really takes: less than the sum for a faster form."""
         return float(self.flops(shape)) * rows
+
+    def speed(self) -> float:
+        """How many times the usual rate of operations it trains at, for forecasts."""
+        return 1.0
 
     def stored(self, shape: tuple[int, ...]) -> int:
         """Numbers that a copy of the parameters really holds: fewer for a form that counts equal ones."""

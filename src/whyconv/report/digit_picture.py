@@ -61,7 +61,7 @@ def examples(task: DigitGrid, seed: int) -> tuple[np.ndarray, np.ndarray, np.nda
     stock, index = plain.stock("train"), jnp.arange(16 * EACH)
     pixels, labels = plain.compose(stock, (), world, draws, index)
     _, places, _, _ = plain.contents(stock, draws, index)
-    whole = np.rint(255 * np.asarray(pixels)).astype(np.uint8)
+    whole = np.asarray(pixels)
     return whole[..., 0] if whole.shape[-1] == 1 else whole, np.asarray(labels), np.asarray(places)
 
 

@@ -1,4 +1,4 @@
-"""The filters that first layers have learned, as pictures: red positive, blue negative, white zero."""
+"""The filters that first layers have learned, as pictures."""
 
 from __future__ import annotations
 
@@ -32,8 +32,12 @@ def filters(run: Run) -> dict[str, str]:
         arms[str(point.labels["arm"])] = found, float(row.result.get("locality", float("nan")))
     if not arms:
         return {}
-    title = "Filters of the first layer after training: the strongest of seed 0, red positive, blue negative"
-    return {title: picture(dict(list(arms.items())[:LARGEST]))}
+    chosen = sorted(arms, key=lambda arm: "permuted" in arm or "shuffled" in arm)[:LARGEST]
+    grey = any(found.shape[3] != 3 for found, _ in arms.values())
+    told = "red positive, blue negative" if grey else "grey for zero, in their own colours"
+    rest = f"; {LARGEST} of {len(arms)} networks" if len(arms) > LARGEST else ""
+    title = f"Filters of the first layer after training: the strongest of seed 0, {told}{rest}"
+    return {title: picture({arm: arms[arm] for arm in chosen})}
 
 
 def picture(arms: dict[str, tuple[Any, float]]) -> str:

@@ -43,7 +43,7 @@ def seconds(trial: Trial) -> float:
 
 def rate(trial: Trial) -> float:
     """Operations a second that the trial's network is usually trained at."""
-    return RATE * (trial.network.pace if trial.network is not None else 1.0)
+    return RATE * (trial.network.speed() if trial.network is not None else 1.0)
 
 
 def forecast(trials: Iterable[Trial], workers: int) -> Forecast:

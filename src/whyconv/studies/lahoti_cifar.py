@@ -95,7 +95,7 @@ class Cifar(Study, name="lahoti.cifar"):
     learner: LearnerField = Field(
         {
             "name": "gradient", "optimiser": "adam", "batch": 32, "loss": "cross-entropy", "tolerance": 0.1,
-            "epochs": 20,
+            "epochs": 15,
         },
         validate_default=True,
     )  # fmt: skip
@@ -109,7 +109,7 @@ class Cifar(Study, name="lahoti.cifar"):
     rates: tuple[float, ...] = (0.0003, 0.001, 0.003)
     tuning: int = Field(2000, ge=2, le=1_000_000)
     tuning_seeds: int = Field(1, ge=1, le=100)
-    test_size: int = Field(5000, ge=1, le=1_000_000)
+    test_size: int = Field(2000, ge=1, le=1_000_000)
     shifts: tuple[int, ...] = (1, 2, 4)
     seeds: int = Field(3, ge=1, le=10_000)
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field
-
 from whyconv.studies import Judgement
 from whyconv.studies._complexity import above, below
 from whyconv.studies._grid import worst
@@ -27,7 +25,7 @@ from whyconv.verdict import Evidence, Number
 if TYPE_CHECKING:
     import pandas as pd
 
-CHANCE = 0.5
+GOOD, POOR, CHANCE = 0.65, 0.55, 0.5
 
 
 class Figure3(SequenceStudy, name="malach.fig3"):
@@ -54,9 +52,6 @@ class Figure3(SequenceStudy, name="malach.fig3"):
     }
     where: ClassVar[str] = "middle"
 
-    good: float = Field(0.65, gt=0, lt=1)
-    poor: float = Field(0.55, gt=0, lt=1)
-
     @property
     def twins(self) -> Mapping[str, Twin]:
         """Permuted pixels for all three, shuffled labels for the CNN."""
@@ -79,7 +74,7 @@ class Figure3(SequenceStudy, name="malach.fig3"):
     def _learned(self, table: pd.DataFrame, arms: tuple[str, ...], sizes: tuple[int, ...]) -> Evidence:
         return worst(
             *(
-                above(self.good, self.accuracy(table, arm, n), f"accuracy, {arm}, n={n}")
+                above(GOOD, self.accuracy(table, arm, n), f"accuracy, {arm}, n={n}")
                 for arm in arms
                 for n in sizes
             )
@@ -87,7 +82,7 @@ class Figure3(SequenceStudy, name="malach.fig3"):
 
     def _lost(self, table: pd.DataFrame, arm: str) -> Evidence:
         largest = self.digits[-1]
-        return below(self.poor, self.accuracy(table, arm, largest), f"accuracy, {arm}, n={largest}")
+        return below(POOR, self.accuracy(table, arm, largest), f"accuracy, {arm}, n={largest}")
 
     def _sane(self, table: pd.DataFrame) -> Evidence:
         """Shuffled labels give chance; the FCN does not see that pixels were permuted."""

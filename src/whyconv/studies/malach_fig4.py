@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field
-
 from whyconv.studies import Judgement
 from whyconv.studies._complexity import above, below
 from whyconv.studies._grid import worst
@@ -15,6 +13,8 @@ from whyconv.verdict import Evidence
 
 if TYPE_CHECKING:
     import pandas as pd
+
+MARGIN, POOR = 0.05, 0.55
 
 
 def middle(arm: str) -> str:
@@ -43,9 +43,6 @@ class Figure4(SequenceStudy, name="malach.fig4"):
     }
     where: ClassVar[str] = "spread"
 
-    margin: float = Field(0.05, ge=0, lt=1)
-    poor: float = Field(0.55, gt=0, lt=1)
-
     @property
     def twins(self) -> Mapping[str, Twin]:
         """All three where the middle digits count."""
@@ -61,11 +58,10 @@ class Figure4(SequenceStudy, name="malach.fig4"):
         *local, dense = arms
         smallest, largest = self.digits[0], self.digits[-1]
         gaps = (
-            above(self.margin, self.gain(table, dense, arm, smallest), f"{dense} - {arm}, n={smallest}")
+            above(MARGIN, self.gain(table, dense, arm, smallest), f"{dense} - {arm}, n={smallest}")
             for arm in local
         )
         ends = (
-            below(self.poor, self.accuracy(table, arm, largest), f"accuracy, {arm}, n={largest}")
-            for arm in arms
+            below(POOR, self.accuracy(table, arm, largest), f"accuracy, {arm}, n={largest}") for arm in arms
         )
         return worst(*gaps, *ends)

@@ -32,7 +32,7 @@ class ImageTask(Task):
       (:func:`whyconv.streams.pixel_order`): no window sees neighbours any more;
     - ``shuffled_labels``: labels of training examples that have nothing to do with them; tests keep theirs;
     - ``shifted_tests``: the trained predictor is also tested on images moved to the right by that many
-      pixels, zeros moving in from the left. ``shift`` is such a test itself.
+      pixels, black moving in from the left. ``shift`` is such a test itself.
     """
 
     streamed: ClassVar[bool] = True
@@ -53,10 +53,16 @@ class ImageTask(Task):
     @model_validator(mode="before")
     @classmethod
     def _found(cls, values: Any) -> Any:
-        if not isinstance(values, dict) or values.get("batches") is not None:
+        """The batches of CIFAR-10 that are meant, in order; none for sets that do not come in batches."""
+        if not isinstance(values, dict) or not isinstance(values.get("images", "auto"), str):
             return values
-        name = images.resolve(str(values.get("images", "auto")), cls.preference)
-        return {**values, "batches": images.batches_here()} if name == "cifar-10" else values
+        name, batches = images.resolve(values.get("images", "auto"), cls.preference), values.get("batches")
+        if name != "cifar-10":
+            return {**values, "batches": None}
+        if batches is None:
+            return {**values, "batches": images.batches_here()}
+        given = tuple(batches) if isinstance(batches, list | tuple) else (batches,)
+        return {**values, "batches": images.in_order(name, given)}
 
     @field_validator("shifted_tests")
     @classmethod
@@ -69,7 +75,12 @@ class ImageTask(Task):
     def compose(
         self, stock: Any, order: Any, world: jax.Array, draws: jax.Array, index: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        """The images (example, row, column, colour) as numbers of their scale, and the labels."""
+        """The images (example, row, column, colour) as bytes, and the labels."""
+
+    def scaled(self, stock: Any, x: jax.Array) -> jax.Array:
+        """Bytes as the numbers that networks see: from 0 to 1."""
+        del stock
+        return x.astype(float) / 255
 
     def inputs(self, x: jax.Array) -> jax.Array:
         """Whole images as inputs of this task's shape."""
@@ -97,7 +108,7 @@ class ImageTask(Task):
             x = flat[:, pixel_order(tuple(x.shape[1:]))].reshape(x.shape)
         if self.shuffled_labels:
             y = self.noise_labels(draws, index).astype(y.dtype)
-        return Sample(self.inputs(x), y)
+        return Sample(self.inputs(self.scaled(stock, x)), y)
 
     def tests(self) -> Mapping[str, Task]:
         """The test images as they are, and shifted."""
@@ -127,6 +138,23 @@ class ImageTask(Task):
             return SPLIT[0 if part == "train" else 1]
         about = known(self.images)
         return about.images(about.training(self.batches) if part == "train" else about.test)
+
+
+def standardised(stock: Any, x: jax.Array) -> jax.Array:
+    """Bytes by the ``mean`` and ``spread`` of the training images."""
+    return (x.astype(float) - stock.mean) / stock.spread
+
+
+def moments(pixels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Mean and spread of bytes (..., colour) by colour, from counts: no copy in floating point."""
+    level = np.arange(256.0)
+    found = []
+    for colour in range(pixels.shape[-1]):
+        share = np.bincount(pixels[..., colour].ravel(), minlength=256) / (pixels.size / pixels.shape[-1])
+        mean = share @ level
+        found.append((mean, (share @ (level - mean) ** 2) ** 0.5))
+    mean, spread = np.array(found, np.float32).T
+    return mean, spread
 
 
 @lru_cache(maxsize=8)

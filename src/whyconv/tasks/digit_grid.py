@@ -79,7 +79,7 @@ class DigitGrid(ImageTask, name="digit-grid"):
         rows, columns, colours = self.image_shape()
         x = x.reshape(-1, self.side, self.side, rows, columns, colours).swapaxes(2, 3)
         x = x.reshape(-1, self.side * rows, self.side * columns, colours)
-        return x.astype(float) / 255, labels.astype(float)
+        return x, labels.astype(float)
 
     def inputs(self, x: jax.Array) -> jax.Array:
         """The image cut into its digits, row by row."""

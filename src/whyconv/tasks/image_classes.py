@@ -6,7 +6,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from whyconv.lazy import jax, jnp, np
 from whyconv.tasks import Part, images
-from whyconv.tasks._image_task import ImageTask, generator, on_device
+from whyconv.tasks._image_task import ImageTask, generator, moments, on_device, standardised
 
 
 class Labelled(NamedTuple):
@@ -55,22 +55,18 @@ class ImageClasses(ImageTask, name="image-classes"):
     def compose(
         self, stock: Labelled, order: jax.Array, world: jax.Array, draws: jax.Array, index: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        """The images, standardised; numbers beyond the set (padding) begin again."""
+        """The images; numbers beyond the set (padding) begin again."""
         del world, draws
         chosen = jnp.asarray(order)[index % len(order)]
-        x = (stock.pixels[chosen].astype(float) - stock.mean) / stock.spread
-        return x, stock.classes[chosen].astype(jnp.int32)
+        return stock.pixels[chosen], stock.classes[chosen].astype(jnp.int32)
+
+    def scaled(self, stock: Labelled, x: jax.Array) -> jax.Array:
+        """Each colour standardised over the training images."""
+        return standardised(stock, x)
 
 
 def labelled(name: str, batches: tuple[int, ...] | None, part: Part) -> Labelled:
     """All images of a part, with what standardises them."""
     found = images.load(name, batches)
-    training = found.train.images
     chosen = found.train if part == "train" else found.test
-    axes = (0, 1, 2)
-    return Labelled(
-        chosen.images,
-        chosen.labels,
-        training.mean(axis=axes).astype(np.float32),
-        training.std(axis=axes).astype(np.float32),
-    )
+    return Labelled(chosen.images, chosen.labels, *moments(found.train.images))

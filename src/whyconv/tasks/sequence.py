@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from whyconv.lazy import jax, jnp, np
 from whyconv.tasks import Part, images
-from whyconv.tasks._image_task import ImageTask, generator, on_device
+from whyconv.tasks._image_task import ImageTask, generator, moments, on_device, standardised
 
 ROWS, COLUMNS = 24, 8
 ROUNDS = 1024
@@ -122,7 +122,11 @@ class Sequence(ImageTask, name="sequence"):
         chosen = self.chosen(order, index)
         rows = jnp.swapaxes(stock.pixels[chosen], 1, 2).reshape(len(index), *self.shape)
         signs = stock.signs[chosen[:, np.asarray(self.places())]]
-        return (rows.astype(float) - stock.mean) / stock.spread, signs.prod(axis=1).astype(float)
+        return rows, signs.prod(axis=1).astype(float)
+
+    def scaled(self, stock: Digits, x: jax.Array) -> jax.Array:
+        """Standardised over all training digits."""
+        return standardised(stock, x)
 
 
 def cut_digits(name: str, part: Part, cut: Cut) -> Digits:
@@ -133,8 +137,7 @@ def cut_digits(name: str, part: Part, cut: Cut) -> Digits:
     return Digits(
         training if part == "train" else narrow(pixels[..., 0], cut),
         (1 - 2 * (labels.astype(np.int8) % 2)).astype(np.int8),
-        np.float32(training.mean()),
-        np.float32(training.std()),
+        *moments(training[..., None]),
     )
 
 

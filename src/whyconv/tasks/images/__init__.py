@@ -25,6 +25,7 @@ __all__ = [
     "describe",
     "digest",
     "here",
+    "in_order",
     "load",
     "problems",
     "resolve",
@@ -38,7 +39,7 @@ def load(name: str, batches: tuple[int, ...] | None = None) -> ImageSet:
     ``batches`` are training batches of CIFAR-10, 1 to 5; None stands for those of the first place that
     has the set.
     """
-    batches = _checked(name, batches)
+    batches = in_order(name, batches)
     if name == DIGITS:
         return _digits()
     place = find(name, batches)
@@ -64,7 +65,7 @@ def resolve(wanted: str, preference: Sequence[str]) -> str:
     """The set that is meant: for ``auto`` the first of ``preference`` that is here, else the digits."""
     if wanted == "auto":
         return next((name for name in preference if here(name)), DIGITS)
-    _checked(wanted, None)
+    in_order(wanted, None)
     return wanted
 
 
@@ -73,7 +74,7 @@ def digest(name: str, batches: tuple[int, ...] | None = None) -> str:
 
     Unlike for :func:`load`, None stands for all batches of CIFAR-10.
     """
-    batches = _checked(name, batches)
+    batches = in_order(name, batches)
     if name == DIGITS:
         return digits.SHA256
     about = known(name)
@@ -82,7 +83,7 @@ def digest(name: str, batches: tuple[int, ...] | None = None) -> str:
 
 def describe(name: str, batches: tuple[int, ...] | None = None) -> str:
     """The set in one line for people; ``batches`` of CIFAR-10, None for those that are here."""
-    batches = _checked(name, batches)
+    batches = in_order(name, batches)
     if name == DIGITS:
         return f"the {sum(digits.SPLIT):,} digits of 8 x 8 that ship with scikit-learn (embedded; not MNIST)"
     about = known(name)
@@ -115,8 +116,8 @@ def problems(name: str, place: Place) -> list[str]:
     return told
 
 
-def _checked(name: str, batches: tuple[int, ...] | None) -> tuple[int, ...] | None:
-    """The batches in order; names and batches that do not exist are refused."""
+def in_order(name: str, batches: tuple[int, ...] | None) -> tuple[int, ...] | None:
+    """The batches of a set in order; names and batches that do not exist are refused."""
     every = None if name == DIGITS else known(name).batches
     if batches is None:
         return None

@@ -57,8 +57,9 @@ def find(name: str, batches: tuple[int, ...] | None = None) -> Place | None:
 
 def _check(folder: Path) -> None:
     if not folder.is_dir():
+        what = "is no folder" if folder.exists() else "does not exist"
         raise UserError(
-            f"the data folder {folder} does not exist; give --data or {VARIABLE} a folder with image sets."
+            f"the data folder {folder} {what}; give --data or {VARIABLE} a folder with image sets."
         )
     if not any(place for about in SETS.values() for place in _inside(about, folder)):
         raise UserError(
