@@ -7,7 +7,8 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from whyconv.report.digit_picture import EACH, examples, figure5, picture
+from whyconv.report.digit_picture import EACH, examples, picture
+from whyconv.settings import configure
 from whyconv.tasks import images
 from whyconv.tasks.digit_grid import DigitGrid
 
@@ -56,6 +57,6 @@ def test_the_images_are_those_the_seed_begins_with(root):
 def test_it_is_self_contained_and_falls_back_on_the_embedded_digits(monkeypatch, tmp_path):
     monkeypatch.delenv("WHYCONV_DATA", raising=False)
     monkeypatch.setenv("WHYCONV_CACHE", str(tmp_path))
-    ((caption, svg),) = figure5(DigitGrid(images="mnist")).items()
+    ((caption, svg),) = configure("brutzkus.fig3c", "paper").pictures().items()
     assert "3 or 5" in caption and "not MNIST" in caption
     assert "prefers-color-scheme" in svg and svg.count("http") == 1 and len(svg) < 60_000

@@ -90,6 +90,4 @@ def test_the_figure_has_a_panel_for_every_test_and_the_report_says_which_images(
         "test images as they are", "moved by 1 pixel", "moved by 2 pixels", "moved by 4 pixels",
     ]  # fmt: skip
     assert "not MNIST" in study.remarks() and study.rule in study.remarks()
-    ((caption, svg),) = study.pictures().items()
-    assert "not MNIST" in caption and svg.startswith("<svg")
     assert study.figures(pd.DataFrame())["Figure 3c"].to_dict()["description"].endswith("rows yet.")

@@ -40,6 +40,7 @@ class LinearSVM(Learner, name="svm"):
     has .19).
     """
 
+    version: ClassVar[int] = 2
     reference: ClassVar[str] = "Brutzkus & Globerson, section 7 (hard-margin SVM)"
     needs_network: ClassVar[bool] = False
 
