@@ -1,6 +1,7 @@
 """Deep networks on images: against plain loops, JAX's own convolution, closed forms and permuted pixels."""
 
 import math
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -13,6 +14,8 @@ from whyconv.spec import build
 from whyconv.streams import pixel_order, stream
 
 SHAPE = (7, 6, 2)
+QUICKLY = {"xla_backend_optimization_level": 0}
+"""Compiling takes nearly all the time of these tests."""
 SETTINGS = {
     "two layers": {"channels": (3, 2)},
     "three small": {"channels": (2, 3, 2), "kernel": 2},
@@ -60,7 +63,8 @@ def images(count, shape=SHAPE, seed=1):
 
 
 def scores(network, params, x):
-    return np.asarray(jax.jit(lambda p, x: network.apply(p, network.prepare(x)))(params, x))
+    run = jax.jit(lambda p, x: network.apply(p, network.prepare(x)), compiler_options=QUICKLY)
+    return np.asarray(run(params, x))
 
 
 def both(sizes):
@@ -147,7 +151,7 @@ def test_values_and_gradients_are_those_of_the_library(kernel, stride, padding, 
     def ours(params, x):
         return network.apply(params, network.prepare(x))
 
-    @jax.jit
+    @partial(jax.jit, compiler_options=QUICKLY)
     def values_and_gradients(params, x):
         return [
             jax.value_and_grad(lambda p, f=f: jnp.sum(jnp.tanh(f(p, x))))(params) for f in (ours, library)
@@ -279,7 +283,7 @@ def test_coupled_twins_are_one_network_on_plain_and_permuted_pixels():
     def training(network):
         """x, steps -> scores after so many steps of gradient descent."""
 
-        @jax.jit
+        @partial(jax.jit, compiler_options=QUICKLY)
         def run(key, x, steps):
             inputs = network.prepare(x)
 

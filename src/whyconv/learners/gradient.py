@@ -15,6 +15,7 @@ from pydantic import Field, field_validator, model_validator
 
 from whyconv.lazy import jax, jnp, np, optax
 from whyconv.learners import Cost, Fit, Job, Learner, Maker
+from whyconv.learners._adadelta import adadelta
 from whyconv.networks import Network, Setting
 from whyconv.spec import once
 from whyconv.tasks import Task
@@ -113,6 +114,8 @@ class Gradient(Learner, name="gradient"):
     def transformation(self) -> optax.GradientTransformation:
         """The Optax optimiser, with its rate in its state."""
         make = getattr(optax, self.optimiser, None)
+        if self.optimiser == "adadelta" and set(self.options) <= {"rho", "eps"}:
+            make = adadelta
         try:
             made = make(self.rate, **self.options) if callable(make) else None
         except TypeError as error:

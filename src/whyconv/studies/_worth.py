@@ -74,8 +74,8 @@ def needs(table: pd.DataFrame, arms: Iterable[str], target: float, seeds: Iterab
             at = table[(table["arm"] == arm) & (table["m"] == found.cap)]
             lines.append(
                 {
-                    "arm": arm, "m*": told(found), "largest m": found.cap, "error there": at["test_error"].mean(),
-                    "rate": at["rate"].iloc[0], "parameters": at["parameters"].iloc[0], "runs": found.count,
+                    "arm": arm, "m*": told(found), "largest m": found.cap,
+                    "error there": at["test_error"].mean(), "rate": at["rate"].iloc[0], "parameters": at["parameters"].iloc[0], "runs": found.count,
                 }
             )  # fmt: skip
     return pd.DataFrame(lines)
