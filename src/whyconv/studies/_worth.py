@@ -75,7 +75,8 @@ def needs(table: pd.DataFrame, arms: Iterable[str], target: float, seeds: Iterab
             lines.append(
                 {
                     "arm": arm, "m*": told(found), "largest m": found.cap,
-                    "error there": at["test_error"].mean(), "rate": at["rate"].iloc[0], "parameters": at["parameters"].iloc[0], "runs": found.count,
+                    "error there": at["test_error"].mean(),
+                    "rate": at["rate"].iloc[0], "parameters": at["parameters"].iloc[0], "runs": found.count,
                 }
             )  # fmt: skip
     return pd.DataFrame(lines)
