@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pydantic import Field, field_validator, model_validator
 
-from whyconv.learners import LearnerField
 from whyconv.spec import checked
 from whyconv.studies import Judgement, Point, Study
 from whyconv.studies._complexity import above, below
@@ -27,6 +26,10 @@ if TYPE_CHECKING:
 FCN, LCN, CNN = "FCN", "LCN", "CNN"
 POOLED_LCN, POOLED_CNN = "LCN + pooling", "CNN + pooling"
 MAIN = (FCN, LCN, CNN, POOLED_LCN, POOLED_CNN)
+BATCH = 32
+LEARNER: Mapping[str, Any] = {
+    "name": "gradient", "optimiser": "adam", "batch": BATCH, "loss": "cross-entropy", "tolerance": 0.1
+}  # fmt: skip
 
 
 class Twin(NamedTuple):
@@ -48,20 +51,21 @@ TWINS: Mapping[str, Twin] = {
 class Cifar(Study, name="lahoti.cifar"):
     """Test error against sample size, one prior after the other: networks with one hidden layer of ReLU.
 
-    LCN: windows of ``kernels[0]`` x ``kernels[0]`` pixels every ``stride`` pixels, ``channels`` filters for
-    each window (larger kernels are more LCNs, the FCN has the whole image for a window). CNN: the same
-    filters everywhere. Between them filters are shared by blocks of g x g windows, g in ``groups``. With
+    LCN: windows of ``kernel`` x ``kernel`` pixels every ``stride`` pixels, ``channels`` filters of its own for
+    each window; other ``kernels`` are further LCNs, and the FCN has the whole image for a window. CNN: the
+    same filters everywhere. Between them filters are shared by blocks of g x g windows, g in ``groups``. With
     *pooling* the largest of ``pool`` x ``pool`` neighbouring windows counts. The readout is linear in all
-    that is left; the FCN has as many hidden units as the readout sees after pooling (more do not help it).
+    that is left; the FCN has as many hidden units as the readout sees after pooling.
 
     A prior is *worth* m*(without it) / m*(with it), where m* is the least number of examples whose mean test
-    error over seeds is at most ``target``. Sharing and pooling are taken with and without each other:
-    infinitely wide CNNs and LCNs without pooling are the same Gaussian process (Novak et al. 2019), so that
-    sharing alone need not be worth anything.
+    error over seeds is at most ``target``; it is about half-way between the error of CNN with pooling at the
+    smallest m and that of the FCN at the largest, so that both cross it. Sharing and pooling are taken with
+    and without each other: infinitely wide CNNs and LCNs without pooling are the same Gaussian process
+    (Novak et al. 2019), so that sharing alone need not be worth anything.
 
-    The paper has no experiment on real images; networks, sizes and target are ours. ``tuning`` images, half
-    of them held out, choose every network's rate among ``rates``, with ``tuning_seeds`` seeds of their own;
-    test images choose nothing.
+    Networks, sizes and target are ours. Every network is trained for as many ``steps`` at every m, unless
+    its training loss is small before. ``tuning`` images, half of them held out, choose its rate among
+    ``rates``, with ``tuning_seeds`` seeds of their own; test images choose nothing.
     """
 
     reference: ClassVar[str] = "Lahoti et al., the order CNN < LCN < FCN, on CIFAR-10 (ours)"
@@ -77,41 +81,36 @@ class Cifar(Study, name="lahoti.cifar"):
         "images, beside the FCN, which does not see it: they must lose their advantage."
     )
     rule: ClassVar[str] = (
-        "Adam, batches of 32, cross-entropy, no augmentation; every network trains until its training loss "
-        "is at most 0.1 or the epochs, the same number for all, are spent."
+        "Adam, batches of 32, cross-entropy, no augmentation; every network is trained until its training "
+        "loss is at most 0.1 or its steps, as many for every network and m, are spent."
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
         "paper": {
             "task.images": "cifar-10", "task.batches": [1, 2, 3, 4, 5], "channels": 64, "seeds": 10,
-            "m": [500, 1000, 2000, 4000, 8000, 16_000, 32_000, 50_000], "kernels": [5, 9, 17],
+            "m": [500, 1000, 2000, 4000, 8000, 16_000, 32_000, 50_000], "kernels": [3, 9, 17],
             "groups": [2, 4, 8], "target": 0.5, "rates": [0.0001, 0.0003, 0.001, 0.003, 0.01],
-            "tuning": 8000, "tuning_seeds": 3, "test_size": 10_000, "learner.epochs": 60,
+            "tuning": 8000, "tuning_seeds": 3, "test_size": 10_000, "steps": 30_000,
         },
     }  # fmt: skip
     adaptive: ClassVar[bool] = True
 
     task: ClassesField = Field("image-classes", validate_default=True)
-    learner: LearnerField = Field(
-        {
-            "name": "gradient", "optimiser": "adam", "batch": 32, "loss": "cross-entropy", "tolerance": 0.1,
-            "epochs": 15,
-        },
-        validate_default=True,
-    )  # fmt: skip
     m: tuple[int, ...] = (250, 500, 1000, 2000, 4000)
-    kernels: tuple[int, ...] = (5, 9)
+    kernel: int = Field(5, ge=1, le=1000)
+    kernels: tuple[int, ...] = (3,)
     groups: tuple[int, ...] = (4,)
     channels: int = Field(16, ge=1, le=100_000)
     stride: int = Field(2, ge=1, le=100)
     pool: int = Field(4, ge=2, le=100)
-    target: float = Field(0.6, gt=0, lt=1)
+    target: float = Field(0.63, gt=0, lt=1)
+    steps: int = Field(1500, ge=1, le=10_000_000)
     rates: tuple[float, ...] = (0.0003, 0.001, 0.003)
     tuning: int = Field(2000, ge=2, le=1_000_000)
     tuning_seeds: int = Field(1, ge=1, le=100)
     test_size: int = Field(2000, ge=1, le=1_000_000)
     shifts: tuple[int, ...] = (1, 2, 4)
-    seeds: int = Field(3, ge=1, le=10_000)
+    seeds: int = Field(5, ge=1, le=10_000)
 
     @field_validator("m", "kernels", "groups", "rates")
     @classmethod
@@ -138,22 +137,21 @@ class Cifar(Study, name="lahoti.cifar"):
     def networks(self) -> Mapping[str, Mapping[str, Any]]:
         """The contestants, from the least knowledge of images to the most."""
         rows, columns, _ = (ceil(ceil(length / self.stride) / self.pool) for length in self.task.shape)
-        windows = {"channels": [self.channels], "kernel": self.kernels[0], "stride": self.stride}
+        windows = {"channels": [self.channels], "kernel": self.kernel, "stride": self.stride}
         windows |= {"padding": "same", "outputs": self.task.classes}
         pooled = {**windows, "pool": self.pool}
         fcn = {"name": "deep-fcn", "widths": [rows * columns * self.channels], "outputs": self.task.classes}
-        wider = {wide(k): {"name": "deep-lcn", **windows, "kernel": k} for k in reversed(self.kernels[1:])}
+        others = {sized(k): {"name": "deep-lcn", **windows, "kernel": k} for k in self.kernels[::-1]}
         between = {blocks(g): {"name": "deep-partly-shared", **pooled, "group": g} for g in self.groups}
         return {
-            FCN: fcn, **wider, LCN: {"name": "deep-lcn", **windows}, CNN: {"name": "deep-cnn", **windows},
+            FCN: fcn, **others, LCN: {"name": "deep-lcn", **windows}, CNN: {"name": "deep-cnn", **windows},
             POOLED_LCN: {"name": "deep-lcn", **pooled}, **between,
             POOLED_CNN: {"name": "deep-cnn", **pooled},
         }  # fmt: skip
 
     def steps(self) -> Iterator[Step]:
         """The ladder."""
-        first = self.kernels[0]
-        for kernel, arm in [*((k, wide(k)) for k in reversed(self.kernels[1:])), (first, LCN)]:
+        for kernel, arm in {**{k: sized(k) for k in self.kernels}, self.kernel: LCN}.items():
             yield Step(f"locality: windows of {kernel} x {kernel}", FCN, arm)
         yield Step("sharing, without pooling", LCN, CNN)
         for group in self.groups:
@@ -208,10 +206,12 @@ class Cifar(Study, name="lahoti.cifar"):
     def _point(self, name: str, m: int, seed: int, phase: str, learning: Mapping[str, Any]) -> Point:
         """The trial of an arm or a twin, with these fields of the learner."""
         twin = TWINS.get(name, Twin(name))
+        epochs = ceil(self.steps / ceil((m - learning.get("held_out", 0)) / BATCH))
+        shifts = self.shifts if phase == MEASURED else ()
         values = {
-            "task": changed(self.task, {"shifted_tests": self.shifts, **twin.task}),
+            "task": changed(self.task, {"shifted_tests": shifts, **twin.task}),
             "network": {**self.networks[twin.of], **twin.network},
-            "learner": changed(self.learner, learning), "m": m, "seed": seed,
+            "learner": {**LEARNER, "epochs": epochs, **learning}, "m": m, "seed": seed,
             "test_size": min(self.test_size, self.task.image_count("test")),
         }  # fmt: skip
         labels = {"arm": name, "m": m, "rate": learning["rate"], "phase": phase}
@@ -265,7 +265,8 @@ class Cifar(Study, name="lahoti.cifar"):
         total = min(self.tuning, self.task.image_count("train"))
         rates = ", ".join(f"{rate:g}" for rate in self.rates)
         return (
-            f"{described(self.task)} m* is for a test error of {self.target:g}. {self.rule} Of the rates "
+            f"{described(self.task)} m* is for a test error of {self.target:g}. {self.rule} Steps: "
+            f"{self.steps:,}. Of the rates "
             f"{rates} every network has the one with the least error on {total // 2:,} held-out training "
             f"images after training on {total - total // 2:,}, by seeds used for nothing else "
             f"({self.tuning_seeds}); twins have their network's rate."
@@ -308,9 +309,8 @@ class Cifar(Study, name="lahoti.cifar"):
 
         if table.empty:
             return table
-        wider = [wide(kernel) for kernel in self.kernels[1:]]
         panels = {
-            "locality": [FCN, *wider, LCN],
+            "locality": [FCN, *map(sized, self.kernels), LCN],
             "sharing, without pooling": [LCN, CNN],
             "sharing, with pooling": [POOLED_LCN, *map(blocks, self.groups), POOLED_CNN],
             "pooling": [LCN, POOLED_LCN, CNN, POOLED_CNN],
@@ -322,8 +322,8 @@ class Cifar(Study, name="lahoti.cifar"):
         return long.assign(prior=pd.Categorical(long["prior"], categories=list(panels), ordered=True))
 
 
-def wide(kernel: int) -> str:
-    """The name of the LCN with larger windows."""
+def sized(kernel: int) -> str:
+    """The name of an LCN with other windows."""
     return f"LCN, {kernel} x {kernel}"
 
 
