@@ -299,7 +299,7 @@ def test_any_piece_tells_its_settings(tmp_path):
     assert told["settings"]["k_window"] == {"default": 4, "allowed": "whole number >= 1 and <= 20"}
     assert "majority" in told["settings"]["target"]["allowed"]
     paper = json.loads(whyconv("list", "malach", "--json", cwd=tmp_path).stdout)
-    assert len(paper["claims"]) == 14 and len(paper["studies"]) == 3 and not paper["tasks"]
+    assert len(paper["claims"]) == 14 and len(paper["studies"]) == 6 and not paper["tasks"]
     assert "CLAIMS" in whyconv("list", "malach", cwd=tmp_path).stdout
     lcn = whyconv("list", "lcn", cwd=tmp_path).stdout
     assert "Definition 11" in lcn and "Lemma 6" in lcn and "stride: whole number" in lcn

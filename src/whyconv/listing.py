@@ -93,6 +93,7 @@ def study(name: str) -> dict[str, Any]:
                 if value not in grid.setdefault(label, []):
                     grid[label].append(value)
         presets[preset] = {
+            "data": chosen.data(),
             "grid": grid,
             "seeds": chosen.seeds,
             "trials": guess.trials,
@@ -166,7 +167,10 @@ def _study(told: dict[str, Any], width: int) -> str:
             f"{duration(preset['seconds'])} on {preset['workers']} workers (at most "
             f"{duration(preset['seconds_at_most'])}), {preset['memory_bytes'] / 1e9:.1f} GB"
         )
+        if preset["data"]:
+            lines += textwrap.wrap(preset["data"], width, initial_indent="  ", subsequent_indent="  ")
         for label, values in preset["grid"].items():
             first = ", first" if label == "m" and told["adaptive"] else ""
-            lines += paragraph(f"  {label}{first}", ", ".join(str(value) for value in values))
+            between = "; " if any("," in str(value) for value in values) else ", "
+            lines += paragraph(f"  {label}{first}", between.join(str(value) for value in values))
     return "\n".join(lines)

@@ -52,6 +52,7 @@ class Progress:
         self._done_expected = 0.0
         self._ratios: deque[float] = deque(maxlen=20)
         self._told = time.monotonic()
+        self._data = study.data()
 
     def watch(self, event: Event) -> None:
         """Take note of an event."""
@@ -78,6 +79,9 @@ class Progress:
 
     def _planned(self, event: Planned) -> None:
         new = sum(event.new_by_reason.values())
+        if self._data:
+            self._say(self._data)
+            self._data = ""
         parts = [f"{event.total} trials: {event.reused} reused"]
         parts += [f"{count} new ({reason})" for reason, count in event.new_by_reason.items()]
         if event.kept_failed:

@@ -12,16 +12,17 @@ from whyconv.streams import streams
 from whyconv.studies._images import permuted, shuffled
 from whyconv.studies._tuned import FIRST_TUNING_SEED, MEASURED, TUNING
 from whyconv.studies._worth import needed, worth
-from whyconv.studies.lahoti_cifar import CNN, FCN, LCN, POOLED_CNN, POOLED_LCN, TWINS, blocks, wide
+from whyconv.studies.lahoti_cifar import CNN, FCN, LCN, POOLED_CNN, POOLED_LCN, TWINS, blocks, sized
 from whyconv.trial import Row
 
 PINNED = {
-    "task.images": "cifar-10", "task.batches": [1, 2], "m": [250, 500, 1000, 2000, 4000], "kernels": [5, 9],
-    "groups": [4], "channels": 16, "stride": 2, "pool": 4, "target": 0.6, "rates": [0.0003, 0.001, 0.003],
+    "task.images": "cifar-10", "task.batches": [1, 2], "m": [250, 500, 1000, 2000, 4000], "kernel": 5,
+    "kernels": [9], "groups": [4], "channels": 16, "stride": 2, "pool": 4, "target": 0.6, "rates": [0.0003, 0.001, 0.003],
+    "steps": 1500,
 }  # fmt: skip
 SPREAD = (-0.005, 0.0, 0.005)
 FALLING = {
-    FCN: (0.7, 0.03), wide(9): (0.69, 0.035), LCN: (0.69, 0.04), CNN: (0.69, 0.04),
+    FCN: (0.7, 0.03), sized(9): (0.69, 0.035), LCN: (0.69, 0.04), CNN: (0.69, 0.04),
     POOLED_LCN: (0.71, 0.045), blocks(4): (0.67, 0.05), POOLED_CNN: (0.66, 0.05),
     permuted(POOLED_CNN): (0.75, 0.02), permuted(LCN): (0.71, 0.03), permuted(FCN): (0.7, 0.03),
     shuffled(POOLED_CNN): (0.9, 0.0),
@@ -73,6 +74,7 @@ def test_every_network_is_tuned_alike_on_images_that_are_not_tested():
         assert point.labels["phase"] == TUNING and point.trial.seed == FIRST_TUNING_SEED
         assert (point.trial.m, point.trial.learner.held_out) == (2000, 1000)
         assert (point.trial.learner.rate, point.trial.learner.target_error) == (point.labels["rate"], 0)
+        assert point.trial.learner.epochs == 47  # 32 batches of 1000 images: 1500 steps take 46.9 epochs
     assert len(study.outlook()) == len(study.plan(tuned(study)))
 
 
@@ -88,6 +90,8 @@ def test_the_plan_has_every_arm_at_every_size_and_twins_at_both_ends():
         arm, trial = point.labels["arm"], point.trial
         family = TWINS[arm].of if arm in TWINS else arm
         assert trial.learner.rate == rates.get(family, 0.001) and trial.learner.held_out == 0
+        steps = trial.learner.epochs * -(-trial.m // 32)
+        assert 1500 <= steps < 1500 + -(-trial.m // 32)
         assert trial.task.permuted == ("permuted" in arm)
         assert trial.task.shuffled_labels == ("shuffled" in arm)
         assert trial.task.shifted_tests == (1, 2, 4)
@@ -113,7 +117,7 @@ def test_a_prior_is_all_that_changes_from_arm_to_arm():
         (POOLED_LCN, POOLED_CNN, {"name": "deep-cnn"}),
         (LCN, POOLED_LCN, {"pool": 4}),
         (CNN, POOLED_CNN, {"pool": 4}),
-        (LCN, wide(9), {"kernel": 9}),
+        (LCN, sized(9), {"kernel": 9}),
         (POOLED_LCN, blocks(4), {"name": "deep-partly-shared", "group": 4}),
     ):
         assert networks[given] == {**networks[without], **changes}
@@ -194,7 +198,7 @@ def test_the_order_of_the_paper_is_consistent_and_permuted_pixels_fail():
         ({shuffled(POOLED_CNN): (0.8, 0.0)}, "fails"),  # something else than labels is learned from
         ({shuffled(POOLED_CNN): (0.97, 0.0)}, "fails"),
         ({shuffled(POOLED_CNN): (0.9, 0.01)}, "undecided"),  # at the largest m around 0.86
-        ({CNN: (0.8, 0.0), wide(9): (0.6, 0.05)}, "consistent"),  # told, and decide nothing
+        ({CNN: (0.8, 0.0), sized(9): (0.6, 0.05)}, "consistent"),  # told, and decide nothing
     ],
 )
 def test_the_criterion_can_fail(changes, expected):
@@ -223,7 +227,13 @@ def test_embedded_digits_are_shown_and_not_judged():
 
 
 def test_settings_that_make_no_sense_are_refused():
-    for settings in ({"m": [100]}, {"m": [4000, 250]}, {"rates": []}, {"task": "detection"}):
+    for settings in (
+        {"m": [100]},
+        {"m": [4000, 250]},
+        {"rates": []},
+        {"kernels": [5]},
+        {"task": "detection"},
+    ):
         with pytest.raises(UserError):
             configured(**settings)
 

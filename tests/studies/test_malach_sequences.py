@@ -140,11 +140,14 @@ def test_both_figures_share_the_trials_they_have_in_common():
         ("digits=9,5", "increasing"),
         ("digits=2,5", "from 3 on"),
         ("task=detection", "needs the task sequence"),
+        ("task.where=spread", "this study sets it itself"),
+        ("task.permuted=true", "this study sets it itself"),
+        ("shifts=400", "images are 40 pixels wide"),
     ],
 )
 def test_bad_settings(assignment, told):
     with pytest.raises(UserError, match=told):
-        configure("malach.fig3", "quick", [assignment])
+        configure("malach.fig3", "quick", [assignment]).plan({})
 
 
 def test_the_figure_has_a_panel_for_every_shift():

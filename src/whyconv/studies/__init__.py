@@ -75,6 +75,10 @@ class Study(Piece):
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The verdict from the finished rows."""
 
+    def data(self) -> str:
+        """The data that is read, in a sentence; empty for studies that read none. Told before a run."""
+        return ""
+
     def unjudged(self) -> str:
         """Why these settings are shown and not judged, in a sentence; empty where they are judged."""
         return ""

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from pydantic import BeforeValidator
+
+from whyconv.spec import build
 from whyconv.tasks import images
-from whyconv.tasks._image_task import ImageTask
+from whyconv.tasks._image_task import CONTROLS, ImageTask
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,9 +17,31 @@ if TYPE_CHECKING:
 AS_IT_IS = "test images as they are"
 
 
+def needs(kind: type[ImageTask]) -> BeforeValidator:
+    """Takes a task of this kind, or what builds one, and no other."""
+
+    def taken(value: Any) -> Any:
+        task = build("task", value)
+        if not isinstance(task, kind):
+            raise ValueError(f"the task {task.name} was given; this study needs the task {kind.name}")
+        return task
+
+    return BeforeValidator(taken)
+
+
 def described(task: ImageTask) -> str:
     """The images in a sentence."""
     return f"Images: {images.describe(task.images, task.batches)}."
+
+
+def plain(task: ImageTask, *more: str) -> None:
+    """Refuse a task whose controls, or ``more`` fields, were changed: the study sets them itself."""
+    fields = type(task).model_fields
+    for name in (*CONTROLS, *more):
+        if getattr(task, name) != fields[name].default:
+            raise ValueError(
+                f"task.{name} was given, and this study sets it itself; leave it out (see whyconv list)"
+            )
 
 
 def permuted(arm: str) -> str:

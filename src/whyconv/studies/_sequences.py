@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import Field, field_validator
 
 from whyconv.learners import LearnerField
-from whyconv.spec import build, checked
+from whyconv.spec import checked
 from whyconv.studies import Point, Study
 from whyconv.studies._grid import by_seed, changed
-from whyconv.studies._images import described, permuted, shift_panels, shuffled
+from whyconv.studies._images import described, needs, permuted, plain, shift_panels, shuffled
 from whyconv.tasks.images.catalogue import DIGITS
 from whyconv.tasks.sequence import COLUMNS, ROWS
 from whyconv.tasks.sequence import Sequence as SequenceTask
@@ -27,16 +27,6 @@ CNN, LCN, FCN = "CNN", "LCN", "FCN"
 CONTESTANTS = (CNN, LCN, FCN)
 WINDOW = 3
 """Digits in a kernel of 24 x 24."""
-
-
-def _sequence(value: Any) -> Any:
-    task = build("task", value)
-    if not isinstance(task, SequenceTask):
-        raise ValueError(f"the task {task.name} was given; this study needs the task sequence")
-    return task
-
-
-SequenceField = Annotated[SequenceTask, BeforeValidator(_sequence)]
 
 
 class Twin(NamedTuple):
@@ -59,7 +49,7 @@ class SequenceStudy(Study):
     where: ClassVar[str]
     """Which digits count."""
 
-    task: SequenceField = Field("sequence", validate_default=True)
+    task: Annotated[SequenceTask, needs(SequenceTask)] = Field("sequence", validate_default=True)
     learner: LearnerField = Field(
         {
             "name": "gradient", "optimiser": "adadelta", "rate": 1.0, "options": {"rho": 0.95, "eps": 1e-7},
@@ -75,6 +65,12 @@ class SequenceStudy(Study):
     reading: Literal["window", "all"] = "window"
     shifts: tuple[int, ...] = (1, 2, 4)
     seeds: int = Field(3, ge=1, le=10_000)
+
+    @field_validator("task")
+    @classmethod
+    def _plain(cls, task: SequenceTask) -> SequenceTask:
+        plain(task, "digits", "where")
+        return task
 
     @field_validator("digits")
     @classmethod
@@ -147,16 +143,22 @@ class SequenceStudy(Study):
         """Embedded digits, and other parities than the paper's."""
         if self.task.images == DIGITS:
             return (
-                "these are the embedded 8 x 8 digits, on which the parity of three stays near chance; "
-                "--preset mnist is judged"
+                "these are the embedded 8 x 8 digits, of which fewer count than the paper's three; --preset "
+                "mnist is judged"
             )
         if self.task.counted != WINDOW:
             return f"the parity of {self.task.counted} digits is not the paper's; --preset mnist is judged"
         return ""
 
+    def data(self) -> str:
+        """The images."""
+        return described(self.task)
+
     def remarks(self) -> str:
         """Data and readings."""
-        counted = "three digits" if self.task.counted == WINDOW else f"{self.task.counted} digit(s)"
+        counted = {1: "one digit", 2: "two digits", 3: "three digits"}.get(
+            self.task.counted, f"{self.task.counted} digits"
+        )
         stride = "a digit (8 pixels)" if self.stride == "digit" else "one pixel"
         neurons = "at every window" if self.reading == "window" else "in all"
         return (

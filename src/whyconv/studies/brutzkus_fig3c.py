@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -11,10 +11,9 @@ from whyconv.studies import Judgement
 from whyconv.studies._complexity import above, below
 from whyconv.studies._detection_arms import BASELINES, CONV_POOL, MLP, SVM
 from whyconv.studies._grid import Arm, GridStudy, all_above, by_seed, worst
-from whyconv.studies._images import described, permuted, shift_panels, shuffled
-from whyconv.tasks import TaskField
-from whyconv.tasks._image_task import ImageTask
+from whyconv.studies._images import described, needs, permuted, shift_panels, shuffled
 from whyconv.tasks.digit_grid import DigitGrid
+from whyconv.tasks.images.catalogue import DIGITS
 from whyconv.verdict import Evidence
 
 if TYPE_CHECKING:
@@ -66,7 +65,9 @@ class Figure3c(GridStudy, name="brutzkus.fig3c"):
 
     needed: ClassVar[tuple[str, ...]] = (CONV_POOL, *BASELINES, *CONTROLS)
 
-    task: TaskField = Field({"name": "digit-grid", "shifted_tests": [1, 2, 4]}, validate_default=True)
+    task: Annotated[DigitGrid, needs(DigitGrid)] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+        {"name": "digit-grid", "shifted_tests": [1, 2, 4]}, validate_default=True
+    )
     arms: dict[str, Arm] = Field(default_factory=arms, validate_default=True)
     m: tuple[int, ...] = (50, 100, 200, 500, 1000, 2000, 5000, 10_000)
 
@@ -111,21 +112,31 @@ class Figure3c(GridStudy, name="brutzkus.fig3c"):
         name = f"test error, {SHUFFLED}"
         return worst(above(CHANCE - 0.1, error, name), below(CHANCE + 0.1, error, name))
 
+    def data(self) -> str:
+        """The images."""
+        return described(self.task)
+
+    def unjudged(self) -> str:
+        """Other images than digits."""
+        if self.task.images in ("mnist", DIGITS):
+            return ""
+        return f"these are no digits ({self.data().rstrip('.')}); --preset paper is judged"
+
     def remarks(self) -> str:
         """The rule, and the images."""
-        return f"{self.rule} {described(self.task)}" if isinstance(self.task, ImageTask) else self.rule
+        return f"{self.rule} {self.data()}"
 
     def pictures(self) -> dict[str, str]:
         """The paper's Figure 5: images of both classes."""
         from whyconv.report.digit_picture import figure5
 
-        return figure5(self.task) if isinstance(self.task, DigitGrid) else {}
+        return figure5(self.task)
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """Error against m, a panel for the test as it is and for every shift."""
         from whyconv.report.charts import curves
 
-        shifts = self.task.shifted_tests if isinstance(self.task, ImageTask) else ()
+        shifts = self.task.shifted_tests
         chart = curves(
             shift_panels(table, shifts), "m", "test_error", title=self.title, x_title="training examples m",
             y_title="test error", log_x=True, facet="test", facet_title="", arms=self.needed,

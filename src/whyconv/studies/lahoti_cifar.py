@@ -51,8 +51,8 @@ TWINS: Mapping[str, Twin] = {
 class Cifar(Study, name="lahoti.cifar"):
     """Test error against sample size, one prior after the other: networks with one hidden layer of ReLU.
 
-    LCN: windows of ``kernel`` x ``kernel`` pixels every ``stride`` pixels, ``channels`` filters of its own for
-    each window; other ``kernels`` are further LCNs, and the FCN has the whole image for a window. CNN: the
+    LCN: windows of ``kernel`` x ``kernel`` pixels every ``stride`` pixels, each with ``channels`` filters of
+    its own; other ``kernels`` are further LCNs, and the FCN has the whole image for a window. CNN: the
     same filters everywhere. Between them filters are shared by blocks of g x g windows, g in ``groups``. With
     *pooling* the largest of ``pool`` x ``pool`` neighbouring windows counts. The readout is linear in all
     that is left; the FCN has as many hidden units as the readout sees after pooling.
@@ -120,11 +120,15 @@ class Cifar(Study, name="lahoti.cifar"):
         return values
 
     @model_validator(mode="after")
-    def _several(self) -> Cifar:
+    def _sensible(self) -> Cifar:
         if len(self.sizes) < 2:
             there = self.task.image_count("train")
             raise ValueError(
                 f"m = {list(self.m)} was given; take two sizes or more up to {there:,}, the images"
+            )
+        if self.kernel in self.kernels:
+            raise ValueError(
+                f"kernels = {list(self.kernels)} are others than kernel = {self.kernel}; leave it out"
             )
         return self
 
@@ -149,8 +153,8 @@ class Cifar(Study, name="lahoti.cifar"):
             POOLED_CNN: {"name": "deep-cnn", **pooled},
         }  # fmt: skip
 
-    def steps(self) -> Iterator[Step]:
-        """The ladder."""
+    def ladder(self) -> Iterator[Step]:
+        """Pairs of networks that differ by one prior."""
         for kernel, arm in {**{k: sized(k) for k in self.kernels}, self.kernel: LCN}.items():
             yield Step(f"locality: windows of {kernel} x {kernel}", FCN, arm)
         yield Step("sharing, without pooling", LCN, CNN)
@@ -277,7 +281,7 @@ class Cifar(Study, name="lahoti.cifar"):
         table, seeds = self.measured(table), range(self.seeds)
         found = {
             f"What each prior is worth: m* without it over m* with it, for an error of {self.target:g}": (
-                worths(table, self.steps(), self.target, seeds)
+                worths(table, self.ladder(), self.target, seeds)
             ),
             f"Examples needed for an error of {self.target:g}": (
                 needs(table, [*self.networks, *TWINS], self.target, seeds)

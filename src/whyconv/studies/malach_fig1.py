@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import Field, field_validator
 
 from whyconv.learners import LearnerField
 from whyconv.networks import Network
@@ -14,7 +14,7 @@ from whyconv.spec import build, checked
 from whyconv.studies import Judgement, Point, Study
 from whyconv.studies._complexity import above, below
 from whyconv.studies._grid import all_above, by_seed, changed, worst
-from whyconv.studies._images import described, permuted, shift_panels, shuffled
+from whyconv.studies._images import described, needs, permuted, plain, shift_panels, shuffled
 from whyconv.tasks.image_classes import ImageClasses
 from whyconv.tasks.images.catalogue import DIGITS
 from whyconv.trial import Row, Trial
@@ -32,14 +32,7 @@ HARM = 0.03
 """What more width may cost before it counts as harm."""
 
 
-def _classes(value: Any) -> Any:
-    task = build("task", value)
-    if not isinstance(task, ImageClasses):
-        raise ValueError(f"the task {task.name} was given; this study needs the task image-classes")
-    return task
-
-
-ClassesField = Annotated[ImageClasses, BeforeValidator(_classes)]
+ClassesField = Annotated[ImageClasses, needs(ImageClasses)]
 
 
 class Cell(NamedTuple):
@@ -98,6 +91,12 @@ class Figure1(Study, name="malach.fig1"):
     shifts: tuple[int, ...] = (1, 2, 4)
     seeds: int = Field(3, ge=1, le=10_000)
 
+    @field_validator("task")
+    @classmethod
+    def _plain(cls, task: ImageClasses) -> ImageClasses:
+        plain(task)
+        return task
+
     @field_validator("depths", "widths")
     @classmethod
     def _increasing(cls, sizes: tuple[int, ...]) -> tuple[int, ...]:
@@ -117,15 +116,15 @@ class Figure1(Study, name="malach.fig1"):
 
     def cells(self) -> Iterator[Cell]:
         """CNN and FCN at every depth and width; twins at the smallest depth."""
-        plain = changed(self.task, {"shifted_tests": self.shifts})
+        task = changed(self.task, {"shifted_tests": self.shifts})
         for depth in self.depths:
             for width in self.widths:
                 cnn = self.cnn(depth, width)
-                budget = cnn.parameter_count(plain.shape)
-                yield Cell(deep(CNN, depth), cnn, plain, depth, budget)
-                yield Cell(deep(FCN, depth), self.fcn(depth, budget), plain, depth, budget)
+                budget = cnn.parameter_count(task.shape)
+                yield Cell(deep(CNN, depth), cnn, task, depth, budget)
+                yield Cell(deep(FCN, depth), self.fcn(depth, budget), task, depth, budget)
                 if depth == self.depths[0]:
-                    moved, noisy = (changed(plain, {name: True}) for name in ("permuted", "shuffled_labels"))
+                    moved, noisy = (changed(task, {name: True}) for name in ("permuted", "shuffled_labels"))
                     yield Cell(permuted(CNN), cnn, moved, depth, budget)
                     yield Cell(permuted(FCN), self.fcn(depth, budget, True), moved, depth, budget)
                     yield Cell(shuffled(CNN), cnn, noisy, depth, budget)
@@ -210,6 +209,10 @@ class Figure1(Study, name="malach.fig1"):
                 "fetch cifar-10 brings it"
             )
         return ""
+
+    def data(self) -> str:
+        """The images."""
+        return described(self.task)
 
     def remarks(self) -> str:
         """Data, sample and rule."""

@@ -71,6 +71,19 @@ class ImageTask(Task):
             raise ValueError("shifted_tests are different numbers of pixels from 1 on, as in [1, 2, 4]")
         return shifts
 
+    @model_validator(mode="after")
+    def _inside(self) -> ImageTask:
+        if (largest := max((self.shift, *self.shifted_tests))) >= self.columns:
+            raise ValueError(
+                f"a shift by {largest} pixels was given, and images are {self.columns} pixels wide; take less"
+            )
+        return self
+
+    @property
+    def columns(self) -> int:
+        """The width of a whole image."""
+        return self.shape[1]
+
     @abstractmethod
     def compose(
         self, stock: Any, order: Any, world: jax.Array, draws: jax.Array, index: jax.Array

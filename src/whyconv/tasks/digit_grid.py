@@ -67,6 +67,11 @@ class DigitGrid(ImageTask, name="digit-grid"):
         others = lots[:, 3:] % len(stock.spurious)
         return jnp.where(positive, 1, -1), lots[:, 1] % self.side**2, which, others
 
+    @property
+    def columns(self) -> int:
+        """Of all digits side by side."""
+        return self.side * self.image_shape()[1]
+
     def compose(
         self, stock: Kinds, order: Any, world: jax.Array, draws: jax.Array, index: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
