@@ -17,6 +17,7 @@ depends on the order of trials or on a global generator.
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from whyconv.lazy import jax, np
@@ -48,3 +49,16 @@ def pixel_order(shape: tuple[int, ...]) -> np.ndarray:
     """
     rows, columns = shape[:2]
     return np.random.default_rng([20_200_402, rows, columns]).permutation(rows * columns)
+
+
+def grid_order(shape: tuple[int, ...]) -> np.ndarray:
+    """The same permutation for a square of square grey images, as the inputs of ``digit-grid`` are laid out.
+
+    Inputs (n, pixels) are the n images one after the other; number q of the flat inputs of a permuted
+    square is number ``order[q]`` of the plain one.
+    """
+    side, length = (math.isqrt(number) for number in shape)
+    rows = side * length
+    numbers = np.arange(rows**2).reshape(side, side, length, length).swapaxes(1, 2)
+    moved = numbers.ravel()[pixel_order((rows, rows, 1))]
+    return moved.reshape(side, length, side, length).swapaxes(1, 2).ravel()

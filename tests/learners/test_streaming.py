@@ -136,16 +136,26 @@ def test_a_learner_that_does_not_stream_gets_the_sample():
     assert job.sample.x.shape == (1024, 24, 24, 1)
 
 
-@pytest.mark.parametrize("optimiser", ["adadelta", "adam", "rmsprop"])
-def test_a_coupled_fcn_does_not_see_that_pixels_are_permuted(optimiser):
+SEQUENCE = {"name": "sequence", "digits": 3, "counted": 1}
+GRID = {"name": "digit-grid"}
+
+
+@pytest.mark.parametrize(
+    ("task", "network", "optimiser"),
+    [
+        (SEQUENCE, {"name": "deep-fcn", "widths": [6]}, "adadelta"),
+        (SEQUENCE, {"name": "deep-fcn", "widths": [6]}, "rmsprop"),
+        (GRID, {"name": "mlp", "width": 6}, "adam"),
+    ],
+)
+def test_a_coupled_fcn_does_not_see_that_pixels_are_permuted(task, network, optimiser):
     """Equal to rounding through the whole trial: streams, task, learner; an uncoupled one is not."""
 
-    def scores(**fields):
-        task = {"images": "digits", "digits": 3, "counted": 1, "permuted": fields.pop("permuted", False)}
+    def scores(permuted=False, coupled=False):
         chosen = Trial(
-            task=Sequence(**task), network={"name": "deep-fcn", "widths": [6], **fields}, m=256, seed=0,
+            task={**task, "images": "digits", "permuted": permuted}, m=256, seed=0,
+            network={**network, "coupled": coupled}, dtype="float64",
             learner=Gradient(optimiser=optimiser, rate=0.01, batch=128, tolerance=0, epochs=2),
-            dtype="float64",
         )  # fmt: skip
         with jax.enable_x64(True):
             keys = streams(chosen)

@@ -6,7 +6,7 @@ import pytest
 
 from whyconv.settings import configure
 from whyconv.studies._detection_arms import CONV_POOL, MLP, SVM
-from whyconv.studies.brutzkus_fig3c import PERMUTED, SHUFFLED
+from whyconv.studies.brutzkus_fig3c import PERMUTED, PERMUTED_MLP, SHUFFLED
 
 GOOD = {CONV_POOL: 0.05, MLP: 0.3, SVM: 0.3, PERMUTED: 0.25, SHUFFLED: 0.5}
 
@@ -17,12 +17,16 @@ def study():
 
 
 def table(study, errors, training=None, spread=0.004):
-    """Rows of the plan with these test errors by arm, or by arm and m, a little different for every seed."""
+    """Rows of the plan with these test errors by arm, or by arm and m, a little different for every seed.
+
+    The MLP's twin has the MLP's, unless said otherwise.
+    """
     rng = np.random.default_rng(0)
     lines = []
     for point in study.plan({}):
         arm, m = point.labels["arm"], point.labels["m"]
-        error = errors.get((arm, m), errors.get(arm))
+        level = MLP if arm == PERMUTED_MLP and arm not in errors else arm
+        error = errors.get((level, m), errors.get(level))
         shifted = {f"test_error_shift_{by}": min(0.5, error + by / 10) for by in (1, 2, 4)}
         line = {
             **point.labels,
@@ -69,12 +73,22 @@ def test_networks_must_fit_and_shuffled_labels_give_chance(study):
     assert verdicts(study, {**GOOD, SHUFFLED: 0.4}, spread=0.01)[0] == "undecided"
 
 
+def test_the_mlp_must_not_see_that_pixels_were_permuted(study):
+    assert verdicts(study, {**GOOD, PERMUTED_MLP: 0.32})[0] == "consistent"
+    for level in (0.25, 0.35):
+        judged = study.judge(table(study, {**GOOD, PERMUTED_MLP: level})).evidence
+        assert judged.verdict == "fails"
+        assert judged.numbers[f"test error, {PERMUTED_MLP} - {MLP}"].startswith(f"{level - 0.3:.2f}"[:4])
+
+
 def test_the_papers_sizes_and_controls():
     study = configure("brutzkus.fig3c", "paper")
     points = study.plan({})
     assert max(study.m) == 10_000 and study.seeds == 5 and study.task.images == "mnist"
     trials = {point.labels["arm"]: point.trial for point in points if point.labels["m"] == 1000}
-    assert list(trials) == [CONV_POOL, MLP, SVM, PERMUTED, SHUFFLED]
+    assert list(trials) == [CONV_POOL, MLP, SVM, PERMUTED, PERMUTED_MLP, SHUFFLED]
+    assert trials[PERMUTED_MLP].network.coupled and trials[PERMUTED_MLP].task.permuted
+    assert trials[PERMUTED_MLP].network.lineage() == trials[MLP].network.lineage()
     assert trials[CONV_POOL].network.channels == 500 and trials[CONV_POOL].test_size == 1000
     assert trials[MLP].network.hidden((4, 784)) == 125  # 392,125 parameters against 392,500
     assert trials[PERMUTED].task.permuted and trials[SHUFFLED].task.shuffled_labels

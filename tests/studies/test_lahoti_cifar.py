@@ -18,7 +18,7 @@ from whyconv.trial import Row
 PINNED = {
     "task.images": "cifar-10", "task.batches": [1, 2], "m": [250, 500, 1000, 2000, 4000], "kernel": 5,
     "kernels": [9], "groups": [4], "channels": 16, "stride": 2, "pool": 4, "target": 0.6,
-    "rates": [0.0003, 0.001, 0.003], "steps": 1500,
+    "rates": [0.0003, 0.001, 0.003], "steps": 1500, "tuning": 2000,
 }  # fmt: skip
 SPREAD = (-0.005, 0.0, 0.005)
 FALLING = {

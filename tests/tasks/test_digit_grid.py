@@ -10,7 +10,7 @@ from whyconv.errors import UserError
 from whyconv.execution import draw
 from whyconv.lazy import jnp
 from whyconv.spec import build
-from whyconv.streams import pixel_order, stream
+from whyconv.streams import grid_order, pixel_order, stream
 from whyconv.tasks import images
 from whyconv.tasks.digit_grid import DigitGrid
 
@@ -93,6 +93,8 @@ def test_the_permuted_twin_sees_the_same_examples_with_their_pixels_permuted():
     np.testing.assert_array_equal(labels, y)
     pixels, order = whole(task, x).reshape(60, -1), pixel_order((16, 16, 1))
     np.testing.assert_array_equal(whole(task, permuted).reshape(60, -1), pixels[:, order])
+    moved = x.reshape(60, -1)[:, grid_order(task.shape)]
+    np.testing.assert_array_equal(moved, permuted.reshape(60, -1))
     parts = (order.reshape(16, 16)[:8, :8] // 16 // 8) * 2 + order.reshape(16, 16)[:8, :8] % 16 // 8
     assert set(parts.ravel()) == {0, 1, 2, 3}  # a window sees pixels of all digits
 

@@ -107,7 +107,7 @@ class DeepCNN(Deep, name="deep-cnn"):
 
     def speed(self) -> float:
         """Few channels make thin products."""
-        return min(4.0, min(self.channels) / 40)
+        return min(3.0, min(self.channels) / 25)
 
     def group_size(self, count: int) -> int:
         """How many neighbouring positions of ``count`` along an axis share their filters: all."""
@@ -217,7 +217,7 @@ class DeepLCN(DeepCNN, name="deep-lcn"):
 
     def speed(self) -> float:
         """A product for every position, and as many filters to update."""
-        return min(2.0, min(self.channels) / 100)
+        return min(1.8, min(self.channels) / 25)
 
     def group_size(self, count: int) -> int:
         """Each alone."""

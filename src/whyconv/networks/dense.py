@@ -9,6 +9,7 @@ from pydantic import Field
 
 from whyconv.lazy import jax, jnp
 from whyconv.networks import Network
+from whyconv.streams import grid_order
 
 
 class MLP(Network, name="mlp"):
@@ -19,6 +20,11 @@ class MLP(Network, name="mlp"):
     The ``width`` is given, or else matched to a budget of ``parameters`` (that of the paper's ConvPool):
     round(parameters / (inputs + 1)), at least 1. No biases, as in the paper's Eq. 8. He
     initialisation, w ~ N(0, 2/inputs), a ~ N(0, 1/width).
+
+    ``coupled``: the first weights are permuted as the pixels of a permuted square of images are
+    (task ``digit-grid``, :func:`whyconv.streams.grid_order`), so that the network is on these what the plain
+    one is on plain images, at the start and, for optimisers that treat all numbers alike, after every step.
+
     Cost: 2 * width * (inputs + 1) FLOPs an example forward.
     """
 
@@ -28,6 +34,20 @@ class MLP(Network, name="mlp"):
     parameters: int = Field(10_500, ge=1)
     activation: Literal["relu", "leaky-relu"] = "relu"
     leak: float = Field(0.1, gt=0, lt=1)
+    coupled: bool = False
+
+    def lineage(self) -> dict[str, Any]:
+        """Coupled or not, the same random numbers."""
+        return {name: value for name, value in self.canonical().items() if name != "coupled"}
+
+    def refusal(self, shape: tuple[int, ...]) -> str:
+        """A coupled one knows the permutation of squares of square grey images."""
+        if self.coupled and not (len(shape) == 2 and all(math.isqrt(size) ** 2 == size for size in shape)):
+            return (
+                f"mlp with coupled = true is for squares of square grey images, and these inputs have the "
+                f"shape {shape}"
+            )
+        return ""
 
     def hidden(self, shape: tuple[int, ...]) -> int:
         """The number of hidden neurons for this input shape."""
@@ -40,6 +60,8 @@ class MLP(Network, name="mlp"):
         first, last = jax.random.split(key)
         inputs, width = math.prod(shape), self.hidden(shape)
         w = jax.random.normal(first, (inputs, width), dtype=float) * (2 / inputs) ** 0.5
+        if self.coupled:
+            w = w[grid_order(shape)]
         return {"w": w, "a": jax.random.normal(last, (width,), dtype=float) / width**0.5}
 
     def prepare(self, x: jax.Array) -> jax.Array:

@@ -287,6 +287,13 @@ def above(limit: float, interval: Any, name: str) -> Evidence:
     return _sided(name, interval, interval.low > limit, interval.high < limit)
 
 
+def within(slack: float, of: float, interval: Any, name: str) -> Evidence:
+    """*consistent* if the whole interval is nearer to ``of`` than ``slack``, *fails* if none of it is."""
+    low, high = of - slack, of + slack
+    outside = interval.high < low or interval.low > high
+    return _sided(name, interval, interval.low > low and interval.high < high, outside)
+
+
 def _sided(name: str, interval: Any, agrees: bool, contradicts: bool) -> Evidence:
     verdict: Verdict = "consistent" if agrees else "fails" if contradicts else "undecided"
     numbers: dict[str, Number] = {name: str(interval)}

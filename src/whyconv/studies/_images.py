@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator
 
 from whyconv.spec import build
 from whyconv.tasks import images
 from whyconv.tasks._image_task import CONTROLS, ImageTask
+from whyconv.tasks.image_classes import ImageClasses
+from whyconv.tasks.images.catalogue import DIGITS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,6 +29,21 @@ def needs(kind: type[ImageTask]) -> BeforeValidator:
         return task
 
     return BeforeValidator(taken)
+
+
+ClassesField = Annotated[ImageClasses, needs(ImageClasses)]
+
+
+def not_cifar(task: ImageTask) -> str:
+    """Why results on these images are shown and not judged, where the criterion is one for CIFAR-10."""
+    if task.images == "cifar-10":
+        return ""
+    if task.images == DIGITS:
+        return (
+            "these are the embedded 8 x 8 digits, since CIFAR-10 is not on this machine; whyconv data fetch "
+            "cifar-10 brings it"
+        )
+    return f"the criterion is one for CIFAR-10, and these images are {task.images}"
 
 
 def described(task: ImageTask) -> str:

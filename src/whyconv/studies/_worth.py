@@ -64,17 +64,18 @@ def worths(table: pd.DataFrame, steps: Iterable[Step], target: float, seeds: Ite
 
 
 def needs(table: pd.DataFrame, arms: Iterable[str], target: float, seeds: Iterable[int]) -> pd.DataFrame:
-    """One line for every arm: m*, the mean error at its largest size, its rate and its parameters."""
+    """One line for every arm: m*, from how many sizes, the mean error at the largest, rate, parameters."""
     import pandas as pd
 
     seeds, lines = list(seeds), []
     for arm in arms:
         found = needed(table, arm, target, seeds)
         if found is not None:
-            at = table[(table["arm"] == arm) & (table["m"] == found.cap)]
+            own = table[table["arm"] == arm]
+            at = own[own["m"] == found.cap]
             lines.append(
                 {
-                    "arm": arm, "m*": told(found), "largest m": found.cap,
+                    "arm": arm, "m*": told(found), "sizes": own["m"].nunique(), "largest m": found.cap,
                     "error there": at["test_error"].mean(),
                     "rate": at["rate"].iloc[0], "parameters": at["parameters"].iloc[0], "runs": found.count,
                 }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whyconv.studies import Judgement
-from whyconv.studies._complexity import above, below
+from whyconv.studies._complexity import above, below, within
 from whyconv.studies._grid import worst
 from whyconv.studies._images import permuted, shuffled
 from whyconv.studies._sequences import (
@@ -90,10 +90,10 @@ class Figure3(SequenceStudy, name="malach.fig3"):
         for n in (self.digits[0], self.digits[-1]):
             blind = self.accuracy(table, shuffled(CNN), n)
             name = f"accuracy, {shuffled(CNN)}, n={n}"
-            found += [above(CHANCE - 0.05, blind, name), below(CHANCE + 0.05, blind, name)]
+            found.append(within(0.05, CHANCE, blind, name))
             same = self.gain(table, permuted(FCN), FCN, n)
             name = f"{permuted(FCN)} - FCN, n={n}"
-            found += [above(-0.03, same, name), below(0.03, same, name)]
+            found.append(within(0.03, 0, same, name))
         return worst(*found)
 
     def _sharing(self, table: pd.DataFrame) -> dict[str, Number]:
