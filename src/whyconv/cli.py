@@ -6,12 +6,13 @@ import json
 import os
 import shlex
 import sys
+from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from whyconv.cli_data import data_app
+from whyconv.cli_data import Data, data_app, use
 from whyconv.cli_exact import exact_app
 from whyconv.errors import UserError
 
@@ -46,10 +47,6 @@ def _options(
 Load = Annotated[
     list[str] | None, typer.Option(help="A file of your own tasks, networks, learners, studies, claims.")
 ]
-Data = Annotated[
-    Path | None,
-    typer.Option(metavar="DIR", help="A folder of image sets; else WHYCONV_DATA, else the cache."),
-]
 Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder of rows, as made by run --out DIR.")]
 
 
@@ -68,7 +65,7 @@ def list_(
     """What there is: studies, claims, tasks, networks, learners; or one of them in detail."""
     from whyconv import listing, registry
 
-    _use(data)
+    use(data)
     for file in load or ():
         registry.load(file)
     told = listing.everything() if name is None else listing.one(name)
@@ -103,7 +100,7 @@ def run(
     from whyconv.runner.events import Interrupted, TrialFailed
     from whyconv.settings import configure
 
-    _use(data)
+    use(data)
     for file in load or ():
         registry.load(file)
     names = [name for each in study for name in api.chosen_studies(each)]
@@ -124,7 +121,7 @@ def run(
             raise typer.Exit(1) from None
     if as_json:
         told = [_run_as_json(each) for each in done]
-        print(json.dumps(told[0] if len(names) == 1 else told, indent=2))
+        print(_json(told[0] if len(names) == 1 else told))
     elif len(names) == 1:
         terminal.print_means(done[0])
         terminal.print_judgement(done[0])
@@ -145,16 +142,17 @@ def check(
 ) -> None:
     """Decide claims, each with its control. Exit 0 only if all is as recorded and every control flips."""
     from whyconv import api, terminal
+    from whyconv.report.wording import count
 
     claims = api.check(which, load or (), watch=_announcer(as_json))
     good = [api.as_expected(claim) for claim in claims]
     if as_json:
-        print(json.dumps(claims, indent=2))
+        print(_json(claims))
     else:
         terminal.print_claims(claims, good)
-        print(
-            f"{sum(good)} of {len(good)} claims as recorded, every one of these with a control that flips it."
-        )
+        each = "" if len(good) == 1 else "every one of these "
+        told = f"{sum(good)} of {count(len(good), 'claim')} as recorded"
+        print(f"{told}, {each}with a control that flips it." if any(good) else f"{told}.")
     if not all(good):
         raise typer.Exit(1)
 
@@ -198,16 +196,17 @@ def export(
 @app.command(epilog="Example: whyconv verify whyconv-runs")
 def verify(folder: Folder) -> None:
     """Read every row's digest and name the damaged ones. Exit 0 only if there are none."""
+    from whyconv.report.wording import count
     from whyconv.runner.store import Store
 
     with Store.read(folder) as store:
         problems = store.verify()
-        count = len(store.rows()) if not problems else 0
+        rows = len(store.rows()) if not problems else 0
     for problem in problems:
         print(problem)
     if problems:
         raise typer.Exit(1)
-    print(f"{count} rows, all intact.")
+    print(f"{count(rows, 'row')}, all intact.")
 
 
 def main() -> None:
@@ -251,14 +250,6 @@ def _commands(group: typer.Typer) -> list[str]:
     return [command.name or command.callback.__name__ for command in commands if command.callback]
 
 
-def _use(data: Path | None) -> None:
-    """Look for image sets in this folder, here and in workers."""
-    if data is not None:
-        from whyconv.tasks.images import use_folder
-
-        use_folder(data)
-
-
 def _command_line() -> str:
     return shlex.join(["whyconv", *sys.argv[1:]])
 
@@ -286,6 +277,19 @@ def _run_as_json(done: Any) -> dict[str, Any]:
         "out": str(done.out),
         "command": done.command,
     }
+
+
+def _json(told: Any) -> str:
+    """JSON text, in which what is no finite number is null."""
+    return json.dumps(_finite(told), indent=2, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def _records(frame: Any) -> list[dict[str, Any]]:

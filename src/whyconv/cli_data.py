@@ -14,7 +14,7 @@ from whyconv.errors import UserError
 from whyconv.tasks import images
 from whyconv.tasks.images.catalogue import DIGITS, known, names
 from whyconv.tasks.images.digits import SPLIT
-from whyconv.tasks.images.places import cache, find, places
+from whyconv.tasks.images.places import cache, find, mend, places, unpacked, wrong_sizes
 
 data_app = typer.Typer(
     help="Real images: what is here, download, check.",
@@ -24,8 +24,14 @@ data_app = typer.Typer(
 
 Data = Annotated[
     Path | None,
-    typer.Option("--data", metavar="DIR", help="A folder with image sets; also WHYCONV_DATA."),
+    typer.Option("--data", metavar="DIR", help="A folder of image sets; else WHYCONV_DATA, else the cache."),
 ]
+
+
+def use(data: Path | None) -> None:
+    """Look for image sets in this folder, here and in workers."""
+    if data is not None:
+        images.use_folder(data)
 
 
 @data_app.callback()
@@ -38,9 +44,8 @@ def list_(
     data: Data = None,
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
-    """Every image set: where it is, or what its download takes. Looks at names of files only."""
-    if data:
-        images.use_folder(data)
+    """Every image set: where it is, or what its download takes. Looks at names and sizes of files only."""
+    use(data)
     told = [_about(name) for name in names()]
     print(json.dumps(told, indent=2) if as_json else "\n".join(map(_text, told)))
 
@@ -55,8 +60,7 @@ def fetch(
     """Download image sets into the cache and check them. What is here and intact stays as it is."""
     from whyconv.tasks.images.download import fetch as download
 
-    if data:
-        images.use_folder(data)
+    use(data)
     for each in name:
         images.resolve(each, ())  # refuse all before anything is downloaded
     for each in name:
@@ -87,8 +91,7 @@ def verify(
     """Check all files that are here against their published sums. Exit 2 if one is damaged or missing."""
     from whyconv.terminal import complain
 
-    if data:
-        images.use_folder(data)
+    use(data)
     good = True
     for each in name or names():
         if each == DIGITS:
@@ -97,7 +100,8 @@ def verify(
             continue
         found = places(each)
         if name and not found:
-            raise UserError(f"{each} is not here; run whyconv data fetch {each}, or give a folder by --data.")
+            what = unpacked(each) or f"{each} is not here"
+            raise UserError(f"{what}; run whyconv data fetch {each}, or give a folder by --data.")
         for place in found:
             wrong = images.problems(each, place)
             good = good and not wrong
@@ -110,13 +114,15 @@ def verify(
 
 
 def _about(name: str) -> dict[str, Any]:
-    """One set in plain data; no file is read."""
-    told = {"name": name, "summary": images.describe(name), "here": images.here(name)}
+    """One set in plain data; no file is read. It is here if all its files have the published sizes."""
+    told = {"name": name, "summary": images.describe(name), "here": True}
     if name == DIGITS:
         return told | {"embedded": True, "train": SPLIT[0], "test": SPLIT[1], "download_bytes": 0}
     about, place = known(name), find(name)
+    damaged = {path: why for each in places(name) for path, why in wrong_sizes(name, each).items()}
     batches = place.batches if place else about.batches
     return told | {
+        "here": place is not None and not wrong_sizes(name, place),
         "embedded": False,
         "train": about.images(about.training(batches)),
         "test": about.images(about.test),
@@ -124,6 +130,8 @@ def _about(name: str) -> dict[str, Any]:
         "folder": str(place.folder) if place else None,
         "batches": batches,
         "incomplete": {str(each.folder): each.missing for each in places(name) if each.missing},
+        "damaged": {str(path): f"{why}; {mend(name, path)}" for path, why in damaged.items()},
+        "unpacked": unpacked(name) if place is None else "",
     }
 
 
@@ -131,13 +139,16 @@ def _text(told: dict[str, Any]) -> str:
     """One set for people, fitted to the terminal."""
     if told["embedded"]:
         lines = ["always here"]
-    elif told["here"]:
-        lines = [f"in {told['folder']}"]
+    elif told["folder"]:
+        lines = [f"in {told['folder']}{'' if told['here'] else ', damaged'}"]
     else:
         size = told["download_bytes"] / 1e6
         lines = [f"not here; whyconv data fetch {told['name']} downloads {size:.1f} MB"]
     for folder, files in told.get("incomplete", {}).items():
         lines.append(f"{folder} lacks {', '.join(files)}")
+    for path, why in told.get("damaged", {}).items():
+        lines.append(f"{path} {why} (whyconv data verify {told['name']} tells more)")
+    lines += [told["unpacked"]] if told.get("unpacked") else []
     width = min(shutil.get_terminal_size((80, 24)).columns, 120)
     first, later = " " * 15, " " * 17
     wrapped = [

@@ -11,9 +11,12 @@ from typing import Any
 
 from whyconv import registry
 from whyconv.errors import UserError
+from whyconv.plain_text import unmarked, wrapped
+from whyconv.report.wording import count
 from whyconv.runner.events import cores
 from whyconv.runner.forecast import duration, forecast
 from whyconv.settings import configure
+from whyconv.spec import Piece, Spec, plain
 
 
 def everything(paper: str = "") -> dict[str, list[dict[str, str]]]:
@@ -109,25 +112,61 @@ def study(name: str) -> dict[str, Any]:
         "criterion": piece.criterion,
         "control": piece.broken,
         "adaptive": piece.adaptive,
-        "settings": sorted(piece.model_fields),
+        "settings": _settings(piece),
         "presets": presets,
     }
 
 
+def _settings(piece: type[Any]) -> dict[str, dict[str, Any]]:
+    """Every setting of a study with its default, and what the preset quick sets differently in it."""
+    default, changes = piece(), piece.presets.get("quick", {})
+    quick = configure(piece.name) if changes else default
+    told: dict[str, dict[str, Any]] = {
+        field: {"default": _value(getattr(default, field))} for field in sorted(piece.model_fields)
+    }
+    for path in changes:
+        here, there = (_value(_at(study, path)) for study in (default, quick))
+        if here != there:
+            told[path.partition(".")[0]].setdefault("quick", {})[path] = there
+    return told
+
+
+def _at(value: Any, path: str) -> Any:
+    """The setting of a path such as ``task.positions``."""
+    for part in path.split("."):
+        value = getattr(value, part) if isinstance(value, Spec) else value[part]
+    return value
+
+
+def _value(value: Any) -> Any:
+    """A setting as --set takes it: a piece is its name alone where all its own settings are the defaults."""
+    if isinstance(value, Spec) and not isinstance(value, Piece):
+        return {name: _value(getattr(value, name)) for name in type(value).model_fields}
+    return _named(plain(value))
+
+
+def _named(value: Any) -> Any:
+    if isinstance(value, dict):
+        return (
+            value["name"] if list(value) == ["name"] else {key: _named(item) for key, item in value.items()}
+        )
+    return value
+
+
 def text(told: dict[str, Any]) -> str:
     """The same for people, fitted to the terminal."""
-    width = min(shutil.get_terminal_size((100, 24)).columns, 120)
+    width = min(shutil.get_terminal_size((80, 24)).columns, 120)
     if "studies" in told:
         return _pieces(told, width)
     return _study(told, width) if "study" in told else _piece(told, width)
 
 
 def _piece(told: dict[str, Any], width: int) -> str:
-    lines = [f"{told['kind']} {told['name']}", told["reference"], "", told["text"], ""]
+    lines = [f"{told['kind']} {told['name']}", wrapped(told["reference"], width), ""]
+    lines += [wrapped(told["text"], width), ""]
     for field, about in told["settings"].items():
         default = "" if about["default"] is None else f", default {json.dumps(about['default'])}"
-        text = f"{field}: {about['allowed']}{default}"
-        lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ")
+        lines += _indented(f"{field}: {about['allowed']}{default}", width)
     return "\n".join(lines)
 
 
@@ -141,7 +180,7 @@ def _pieces(told: dict[str, Any], width: int) -> str:
         for piece in pieces:
             head = f"  {piece['name']:<{margin - 2}}"
             place = piece["reference"].partition(", ")[2] or piece["reference"]
-            line = f"{head}[{place}] {piece['summary']}"
+            line = f"{head}[{place}] {unmarked(piece['summary'])}"
             lines.append(line if len(line) <= width else line[: width - 3].rstrip() + "...")
         lines.append("")
     papers = {
@@ -149,28 +188,47 @@ def _pieces(told: dict[str, Any], width: int) -> str:
         for piece in told["studies"] + told["claims"]
     }
     lines += [f"{short}: {authors}" for short, authors in sorted(papers.items())]
-    lines.append("whyconv list NAME tells more: a study's grid, presets and forecast, a piece's settings.")
-    return "\n".join(lines)
+    more = "whyconv list NAME tells more: a study's grid, presets and forecast, a piece's settings."
+    return "\n".join([*lines, wrapped(more, width)])
 
 
 def _study(told: dict[str, Any], width: int) -> str:
-    def paragraph(title: str, body: str) -> list[str]:
-        return textwrap.wrap(f"{title}: {body}", width, subsequent_indent="  ")
+    def paragraph(text: str) -> list[str]:
+        return textwrap.wrap(unmarked(text), width, subsequent_indent="  ", break_on_hyphens=False)
 
-    lines = [f"{told['study']} - {told['summary']}", told["reference"], ""]
-    lines += paragraph("criterion", told["criterion"]) + paragraph("control", told["control"])
-    lines += [*paragraph("settings", ", ".join(told["settings"]) + " (--set NAME=VALUE)"), ""]
+    lines = [*paragraph(f"{told['study']} - {told['summary']}"), *paragraph(told["reference"]), ""]
+    lines += paragraph(f"criterion: {told['criterion']}") + paragraph(f"control: {told['control']}")
+    lines += ["", "settings with their defaults (--set NAME=VALUE):"]
+    for field, setting in told["settings"].items():
+        quick = ", ".join(
+            f"{'' if path == field else f'{path} = '}{_shown(value)}"
+            for path, value in setting.get("quick", {}).items()
+        )
+        default = _shown(setting["default"])
+        lines += _indented(f"{field}: {default}{f'; quick: {quick}' if quick else ''}", width)
+    lines.append("")
     about = "about " if told["adaptive"] else ""
     for name, preset in told["presets"].items():
-        lines.append(
-            f"preset {name}: {about}{preset['trials']} trials, {preset['seeds']} seeds, about "
-            f"{duration(preset['seconds'])} on {preset['workers']} workers (at most "
+        trials, seeds = count(preset["trials"], "trial"), count(preset["seeds"], "seed")
+        lines += paragraph(
+            f"preset {name}: {about}{trials}, {seeds}, about "
+            f"{duration(preset['seconds'])} on {count(preset['workers'], 'worker')} (at most "
             f"{duration(preset['seconds_at_most'])}), {preset['memory_bytes'] / 1e9:.1f} GB"
         )
         if preset["data"]:
-            lines += textwrap.wrap(preset["data"], width, initial_indent="  ", subsequent_indent="  ")
+            lines += _indented(preset["data"], width)
         for label, values in preset["grid"].items():
             first = ", first" if label == "m" and told["adaptive"] else ""
             between = "; " if any("," in str(value) for value in values) else ", "
-            lines += paragraph(f"  {label}{first}", between.join(str(value) for value in values))
+            lines += _indented(f"{label}{first}: {between.join(str(value) for value in values)}", width)
     return "\n".join(lines)
+
+
+def _indented(text: str, width: int) -> list[str]:
+    """A line below a heading, wrapped."""
+    return textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+
+
+def _shown(value: Any) -> str:
+    """A setting as on the command line: a word as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value)

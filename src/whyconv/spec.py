@@ -32,7 +32,7 @@ class Spec(BaseModel):
         """The JSON-ready form without the fields that equal their defaults."""
         fields = type(self).model_fields
         return {
-            name: _plain(getattr(self, name))
+            name: plain(getattr(self, name))
             for name, field in fields.items()
             if getattr(self, name) != _default(field)
         }
@@ -145,11 +145,12 @@ class _Absent:
     """Equal to nothing, so that a required field is always part of the canonical form."""
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
+    """A field's value as JSON has it; specs in their canonical form."""
     if isinstance(value, Spec):
         return value.canonical()
     if isinstance(value, Mapping):
-        return {str(key): _plain(item) for key, item in value.items()}
+        return {str(key): plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
+        return [plain(item) for item in value]
     return value

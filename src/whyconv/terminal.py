@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from rich.console import Console
 from rich.table import Table
 
-from whyconv.report.wording import words
+from whyconv.report.wording import count, intervals_shown, means_of, undecided
 from whyconv.runner.events import Event, Finished, Planned
 from whyconv.runner.forecast import duration, forecast, seconds
 
@@ -82,12 +82,16 @@ class Progress:
         if self._data:
             self._say(self._data)
             self._data = ""
-        parts = [f"{event.total} trials: {event.reused} reused"]
-        parts += [f"{count} new ({reason})" for reason, count in event.new_by_reason.items()]
+        parts = [f"{count(event.total, 'trial')}: {event.reused:,} reused"]
+        parts += [f"{new_ones:,} new ({reason})" for reason, new_ones in event.new_by_reason.items()]
         if event.kept_failed:
-            parts.append(f"{event.kept_failed} of the reused failed before (--retry-failed runs them again)")
+            them = "it" if event.kept_failed == 1 else "them"
+            parts.append(
+                f"{event.kept_failed:,} of the reused failed before (--retry-failed runs {them} again)"
+            )
         if event.other_environment:
-            parts.append(f"{event.other_environment} reused rows come from another environment")
+            rows = count(event.other_environment, "reused row comes", "reused rows come")
+            parts.append(f"{rows} from another environment")
         self._rounds += self._rounds >= 0
         total = max(event.total, len(self._trials)) if self._rounds > 0 else event.total
         self._total = total
@@ -102,7 +106,7 @@ class Progress:
         if self._rounds <= 1:
             guess, share = forecast(self._trials.values(), self._workers), rest / max(1, total)
             self._say(
-                f"About {duration(guess.seconds * share)} on {guess.workers} workers (at most "
+                f"About {duration(guess.seconds * share)} on {count(guess.workers, 'worker')} (at most "
                 f"{duration(guess.seconds_limit * share)}), {guess.memory / 1e9:.1f} GB of memory."
             )
         if self._console.is_terminal:
@@ -131,8 +135,9 @@ class Progress:
         elif event.done == event.total or time.monotonic() - self._told > PLAIN_EVERY:
             self._told = time.monotonic()
             finished = event.done == event.total and self._rounds < 0
-            total = f"about {self._total}" if self._rounds > 0 else event.total
-            self._say(f"{event.done} of {total} trials, {'done' if finished else text}.")
+            total = count(self._total if self._rounds > 0 else event.total, "trial")
+            about = "about " if self._rounds > 0 else ""
+            self._say(f"{event.done:,} of {about}{total}, {'done' if finished else text}.")
         if event.done == event.total:
             self.close()
 
@@ -202,14 +207,18 @@ def print_judgement(run: Run) -> None:
         _print_remarks(run)
         return
     if judgement is None:
-        print(f"incomplete  {run.study.name}: {len(run.failed)} trials failed, so there is no verdict.")
+        print(
+            f"incomplete  {run.study.name}: {count(len(run.failed), 'trial')} failed, so there is no verdict."
+        )
         return
     console = Console()
     console.print(f"{_coloured(run.verdict)}  [bold]{run.study.name}[/]  {_safe(run.study.criterion)}")
     for name, value in judgement.evidence.numbers.items():
         console.print(f"  {_safe(name)}: {_safe(number(value))}", highlight=False)
     console.print(f"[dim]control:[/] {_coloured(judgement.control.verdict)}: {_safe(run.study.broken)}")
-    if judgement.control.verdict == run.verdict:
+    if wanting := undecided(judgement, int(run.summary["count"].max())):
+        console.print(wanting, highlight=False)
+    elif judgement.control.verdict == run.verdict:
         console.print("[red]The control did not change the verdict: do not rely on it at these settings.[/]")
     _print_remarks(run)
 
@@ -224,9 +233,9 @@ def _coloured(verdict: str) -> str:
 
 
 def print_means(run: Run) -> None:
-    """The means of a study's outcome with their intervals."""
-    print(f"Mean {words(run.study.outcome)} with 95 % intervals")
-    print_table(run.summary.drop(columns="std"))
+    """The means of a study's outcome with their intervals, where there are any."""
+    print(means_of(run.study.outcome, run.summary["count"]))
+    print_table(intervals_shown(run.summary).drop(columns="std"))
 
 
 def print_tables(tables: Mapping[str, Any]) -> None:

@@ -154,7 +154,11 @@ def test_the_crossing_by_hand():
     assert (got.m_star, got.below, got.cap, got.count, got.reached) == (40, 10, 80, 1, True)
     assert got.crossing == pytest.approx(20, rel=1e-14)
     assert (got.low, got.high, got.logs) == (0.0, math.inf, ())
-    assert str(got) == "20 [0, inf], 1 repetitions"
+    assert str(got) == "20, one repetition: no interval"
+    late = sample_complexity(Curve({10: {0: 0.5}, 40: {0: 0.4}}), 0.3, 40)
+    assert str(late) == "not reached by m = 40, one repetition: no interval"
+    assert str(ratio(got, got)) == "1, one repetition: no interval"
+    assert str(ratio(late, got)) == "unknown, one repetition: no interval"
 
 
 def test_the_smallest_size_that_reaches_the_target_counts_with_the_size_before_it():

@@ -36,6 +36,8 @@ def test_one_value_has_no_interval_and_decides_nothing():
     got = mean_interval([0.2])
     assert got == Interval(0.2, -math.inf, math.inf, 1)
     assert not got.within(-1, 1)
+    assert str(got) == "0.2, one repetition: no interval"
+    assert str(mean_interval([0.2, 0.2])) == "0.2 [0.2, 0.2], 2 repetitions"
 
 
 def test_equal_values_give_width_zero_without_rounding():

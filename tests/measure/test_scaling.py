@@ -40,6 +40,12 @@ def test_the_slope_and_fit_are_those_of_the_regression_and_the_interval_that_of_
     assert str(got) == "1.00 [0.97, 1.04], 4 settings, 5 repetitions, R² 0.98"
 
 
+def test_one_repetition_has_a_slope_and_no_interval():
+    got = exponent((k, of([math.log(80 * k)])) for k in (1.0, 2.0, 4.0))
+    assert (got.low, got.high) == (-math.inf, math.inf)
+    assert str(got) == "1.00, 3 settings, one repetition: no interval, R² 1.00"
+
+
 def test_what_a_seed_does_to_all_settings_alike_cancels():
     got = exponent(grown((1, 2, 4), 1.31, (0.1, 0.1, 0.1)))
     assert (got.value, got.low, got.high, got.r_squared) == pytest.approx((1.31, 1.31, 1.31, 1))

@@ -99,6 +99,17 @@ def test_a_control_that_does_not_change_the_verdict_is_an_alarm():
     assert "did not change the verdict" in judged
 
 
+def test_what_one_repetition_cannot_decide_is_no_alarm():
+    neither = Judgement(Evidence("undecided"), Evidence("undecided"))
+    means = summarise(pd.DataFrame({"arm": ["a", "b"], "test_error": [0.2, 0.3]}), ["arm"], "test_error")
+    told = render(Page("t", sections=[section(figures={}, judgement=neither, summary=means)]))
+    assert "did not change" not in told and "gave another verdict" not in told
+    assert "1 study is undecided with the control; more seeds may decide." in told
+    assert "One repetition leaves the verdict and the control undecided: more seeds are needed." in told
+    assert "Test error of one repetition: no intervals (2 lines)" in told
+    assert "∞" not in told[told.index("Test error of one") : told.index("Settings")]
+
+
 def test_figures_stand_with_command_seeds_rows_failures_and_settings(text):
     words = " ".join(Outline(text).words)
     pieces = ("whyconv run brutzkus.fig3a --preset quick", "seeds 0, 1", "36 rows", "1 failed trial")

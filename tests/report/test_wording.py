@@ -7,7 +7,9 @@ import pytest
 
 from whyconv.report import layers, notation, wording
 from whyconv.report.notation import prose
-from whyconv.report.wording import badge, count, duration, number, numbers
+from whyconv.report.wording import badge, count, duration, number, numbers, undecided
+from whyconv.studies import Judgement
+from whyconv.verdict import Evidence
 
 
 @pytest.mark.parametrize("module", [layers, notation, wording])
@@ -35,6 +37,18 @@ def test_many_numbers_wait_behind_a_click():
     assert "2 more" in got
     assert got.count("<dt>") == 7
     assert numbers({}) == ""
+
+
+def test_more_seeds_are_asked_for_where_they_can_decide():
+    def asked(verdict, control, repetitions):
+        return undecided(Judgement(Evidence(verdict), Evidence(control)), repetitions)
+
+    assert asked("undecided", "undecided", 1) == (
+        "One repetition leaves the verdict and the control undecided: more seeds are needed."
+    )
+    assert asked("undecided", "undecided", 5).endswith("undecided: more seeds may decide.")
+    for decided in (("undecided", "fails"), ("fails", "undecided"), ("fails", "fails")):
+        assert asked(*decided, 1) == ""
 
 
 def test_small_words():

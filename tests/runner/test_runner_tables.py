@@ -9,7 +9,7 @@ from runner_fakes import FakeGrid, options, row, trial
 
 from whyconv import terminal
 from whyconv.api import Run, open_runs
-from whyconv.cli import _run_as_json
+from whyconv.cli import _json, _run_as_json
 from whyconv.report.assemble import section
 from whyconv.report.sections import study_section
 from whyconv.runner.coordinator import complete
@@ -69,6 +69,53 @@ def test_json_has_nothing_but_finite_numbers(done):
         {"arm": "b", "m*": "> 1000", "low": None, "seconds": 2.0},
         {"arm": "c", "m*": None, "low": None, "seconds": None},
     ]
+
+
+def test_json_has_no_infinity_among_the_numbers_either(done, monkeypatch):
+    numbers = {"exponent": math.inf, "gap": 0.5, "told": "inf"}
+    judged = Judgement(Evidence("consistent", numbers), Evidence("fails"))
+    monkeypatch.setattr(Telling, "judge", lambda self, table: judged)
+    assert json.loads(_json(_run_as_json(done)))["numbers"] == {"exponent": None, "gap": 0.5, "told": "inf"}
+    assert json.loads(_json([{"numbers": {"low": -math.inf}}])) == [{"numbers": {"low": None}}]
+
+
+@pytest.fixture
+def once(tmp_path):
+    """A run with one seed."""
+    study = Telling(seeds=1)
+    points = study.plan({})
+    return Run(study, points, {p.trial.key: row(p.trial) for p in points}, tmp_path, "whyconv run telling")
+
+
+def test_one_repetition_has_no_interval(once, capsys):
+    terminal.print_means(once)
+    lines = [line.split() for line in capsys.readouterr().out.splitlines()]
+    assert " ".join(lines[0]) == "Value of one repetition: no intervals"
+    assert [line[3:] for line in lines[1:]] == [["low", "high", "count"], ["–", "–", "1"], ["–", "–", "1"]]
+
+
+def test_one_repetition_asks_for_more_seeds_and_raises_no_alarm(once, done, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    neither = Judgement(Evidence("undecided"), Evidence("undecided"))
+    monkeypatch.setattr(Telling, "judge", lambda self, table: neither)
+    for run, words in ((once, "more seeds are needed."), (done, "more seeds may decide.")):
+        terminal.print_judgement(run)
+        said = capsys.readouterr().out
+        assert words in said and "did not change the verdict" not in said
+    both = Judgement(Evidence("fails"), Evidence("fails"))
+    monkeypatch.setattr(Telling, "judge", lambda self, table: both)
+    terminal.print_judgement(Run(once.study, once.points, once.rows, once.out, ""))
+    assert "The control did not change the verdict" in capsys.readouterr().out
+
+
+def test_a_run_whose_only_trial_failed_has_no_means_and_no_verdict(tmp_path, capsys):
+    study = Telling(seeds=1, ms=(10,))
+    points = study.plan({})
+    failed = {p.trial.key: row(p.trial, status="failed", result={}, error="no luck") for p in points}
+    run = Run(study, points, failed, tmp_path, "whyconv run telling")
+    terminal.print_means(run)
+    terminal.print_judgement(run)
+    assert "1 trial failed, so there is no verdict." in capsys.readouterr().out
 
 
 def test_plain_output_is_aligned_and_never_broken(done, capsys, monkeypatch):

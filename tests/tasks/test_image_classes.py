@@ -37,6 +37,14 @@ def test_samples_are_nested_and_seeds_differ():
     assert not np.array_equal(small.x, other.x)
 
 
+def test_examples_are_the_training_examples_of_the_first_epoch():
+    task = ImageClasses(images="digits")
+    x, y = task.examples(WORLD, DRAWS, np.array([7, 3]))
+    sample = draw(task, WORLD, DRAWS, 10)
+    np.testing.assert_array_equal(x, np.asarray(sample.x)[[7, 3]])
+    np.testing.assert_array_equal(y, np.asarray(sample.y)[[7, 3]])
+
+
 def test_controls_see_the_same_images():
     plain, permuted, noise, moved = (
         draw(ImageClasses(images="digits", **fields), WORLD, DRAWS, 500)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from whyconv.measure.crossing import between, limits, locate
 from whyconv.measure.curves import Curve
-from whyconv.measure.intervals import mean_interval
+from whyconv.measure.intervals import mean_interval, repetitions
 
 FLANK = 4
 """A failing size at most m* / FLANK is measured as well; see :class:`Search`."""
@@ -102,8 +102,9 @@ class SampleComplexity:
         elif self.below is None:
             text = f"at most {self.m_star}"
         else:
-            text = f"{_whole(self.crossing)} [{_whole(self.low)}, {_whole(self.high)}]"
-        return f"{text}, {self.count} repetitions"
+            ends = f" [{_whole(self.low)}, {_whole(self.high)}]" if self.count > 1 else ""
+            text = f"{_whole(self.crossing)}{ends}"
+        return f"{text}, {repetitions(self.count)}"
 
 
 def sample_complexity(curve: Curve, target: float, cap: int, level: float = 0.95) -> SampleComplexity:
@@ -160,7 +161,8 @@ class Ratio:
     count: int
 
     def __str__(self) -> str:
-        return f"{estimate(self.value, self.low, self.high, 0.0, '.3g')}, {self.count} repetitions"
+        text = estimate(self.value, self.low, self.high, 0.0, ".3g", self.count)
+        return f"{text}, {repetitions(self.count)}"
 
 
 def ratio(a: SampleComplexity, b: SampleComplexity) -> Ratio:
@@ -199,14 +201,17 @@ def contrast(weights: Sequence[float], results: Sequence[SampleComplexity]) -> t
     return value, low, high
 
 
-def estimate(value: float, low: float, high: float, nothing: float, spec: str) -> str:
+def estimate(value: float, low: float, high: float, nothing: float, spec: str, count: int) -> str:
     """The text for an estimate, or for the one limit there is if ``value`` is nan.
 
-    >>> estimate(1.3, 1.1, 1.6, 0.0, ".3g"), estimate(math.nan, 1.1, math.inf, 0.0, ".2f")
+    >>> estimate(1.3, 1.1, 1.6, 0.0, ".3g", 5), estimate(math.nan, 1.1, math.inf, 0.0, ".2f", 5)
     ('1.3 [1.1, 1.6]', 'at least 1.10')
 
-    ``nothing`` is the lower limit that says nothing, ``spec`` the format of a number.
+    ``nothing`` is the lower limit that says nothing, ``spec`` the format of a number, ``count`` the number of
+    repetitions; one has no interval to be shown.
     """
+    if not math.isnan(value) and count == 1:
+        return f"{value:{spec}}"
     if not math.isnan(value):
         return f"{value:{spec}} [{low:{spec}}, {high:{spec}}]"
     if low > nothing:

@@ -50,7 +50,17 @@ class Interval:
         return low <= self.low and self.high <= high
 
     def __str__(self) -> str:
-        return f"{self.mean:.4g} [{self.low:.4g}, {self.high:.4g}], {self.count} repetitions"
+        ends = f" [{self.low:.4g}, {self.high:.4g}]" if self.count > 1 else ""
+        return f"{self.mean:.4g}{ends}, {repetitions(self.count)}"
+
+
+def repetitions(count: int) -> str:
+    """How many there were; of one it is said that it has no interval.
+
+    >>> repetitions(5), repetitions(1)
+    ('5 repetitions', 'one repetition: no interval')
+    """
+    return f"{count} repetitions" if count > 1 else "one repetition: no interval"
 
 
 def mean_interval(values: Iterable[float], level: float = 0.95) -> Interval:

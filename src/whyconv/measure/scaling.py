@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from whyconv.measure.complexity import SampleComplexity, contrast, estimate
+from whyconv.measure.intervals import repetitions
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,8 @@ class Exponent:
     def __str__(self) -> str:
         settings = f"{self.settings} settings" + (f" ({self.censored} censored)" if self.censored else "")
         fit = "" if math.isnan(self.r_squared) else f", R² {self.r_squared:.2f}"
-        slope = estimate(self.value, self.low, self.high, -math.inf, ".2f")
-        return f"{slope}, {settings}, {self.count} repetitions{fit}"
+        slope = estimate(self.value, self.low, self.high, -math.inf, ".2f", self.count)
+        return f"{slope}, {settings}, {repetitions(self.count)}{fit}"
 
 
 def exponent(points: Iterable[tuple[float, SampleComplexity]]) -> Exponent:

@@ -123,9 +123,13 @@ def _lead(page: Page) -> str:
         total = sum(section.rows for section in page.sections)
         said.append(f"{count(len(page.sections), 'study', 'studies')} with {count(total, 'finished trial')}.")
     judged = [section.judgement for section in page.sections if section.judgement is not None]
-    unmoved = sum(each.control.verdict == each.evidence.verdict for each in judged)
+    same = [each for each in judged if each.control.verdict == each.evidence.verdict]
+    unmoved = sum(each.evidence.verdict != "undecided" for each in same)
     if failing := sum(map(stuck, page.claims)) + unmoved:
         said.append(f'<strong class="alarm">{count(failing, "control")} did not change the verdict.</strong>')
+    elif same:
+        who = count(len(same), "study is", "studies are")
+        said.append(f"{who} undecided with the control; more seeds may decide.")
     elif judged or any(claim.get("control_verdict") for claim in page.claims):
         said.append("Every control, broken on purpose, gave another verdict.")
     return " ".join(said) or "There is nothing to report yet."

@@ -9,7 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 from whyconv.report.figures import figure, picture
 from whyconv.report.notation import prose
-from whyconv.report.wording import badge, command, count, numbers, seeds, table, words
+from whyconv.report.wording import (
+    badge,
+    command,
+    count,
+    intervals_shown,
+    means_of,
+    numbers,
+    seeds,
+    table,
+    undecided,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,8 +75,11 @@ def _judgement(section: Section) -> str:
     if judgement is not None:
         control = judgement.control
         same = control.verdict == judgement.evidence.verdict
-        alarm = ' <span class="alarm">did not change the verdict</span>' if same else ""
+        summary = section.summary
+        wanting = undecided(judgement, 0 if summary is None else int(summary["count"].max()))
+        alarm = ' <span class="alarm">did not change the verdict</span>' if same and not wanting else ""
         parts.append(f"<p>{badge(control.verdict)}{alarm}</p>{numbers(control.numbers)}")
+        parts += [f'<p class="quiet">{wanting}</p>'] if wanting else []
     if section.rule:
         parts.append(f"<h3>Note</h3><p>{prose(section.rule)}</p>")
     return "".join(parts)
@@ -102,8 +115,10 @@ def _summary(summary: pd.DataFrame | None, outcome: str) -> str:
         return ""
     if summary.empty:
         return '<p class="quiet">There are no means yet: no trial has finished.</p>'
-    lines = table([str(name) for name in summary.columns], summary.itertuples(index=False, name=None))
-    head = f"Mean {escape(words(outcome))} with 95 % intervals ({count(len(summary), 'line')})"
+    shown = intervals_shown(summary).astype(object)
+    shown = shown.where(shown.notna(), None)
+    lines = table([str(name) for name in shown.columns], shown.itertuples(index=False, name=None))
+    head = f"{escape(means_of(outcome, summary['count']))} ({count(len(summary), 'line')})"
     return f"<details><summary>{head}</summary>{lines}</details>"
 
 

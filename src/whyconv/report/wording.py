@@ -5,10 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from html import escape
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from whyconv.report.notation import prose
 from whyconv.verdict import Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from whyconv.studies import Judgement
 
 MEANINGS: Mapping[str, str] = {
     "holds": "Exact: the statement was computed and is true at the sizes named.",
@@ -100,6 +105,32 @@ def seeds(values: Sequence[int]) -> str:
 def words(column: str) -> str:
     """A measured column as it is spoken of: ``test_error`` is the test error."""
     return column.replace("_", " ")
+
+
+def means_of(outcome: str, counts: Iterable[int]) -> str:
+    """The title of a table of means; with one repetition everywhere there is nothing but what it gave.
+
+    >>> means_of("test_error", [5, 5]), means_of("test_error", [1, 1])
+    ('Mean test error with 95 % intervals', 'Test error of one repetition: no intervals')
+    """
+    if max(counts, default=0) == 1:
+        return f"{words(outcome).capitalize()} of one repetition: no intervals"
+    return f"Mean {words(outcome)} with 95 % intervals"
+
+
+def undecided(judgement: Judgement, repetitions: int) -> str:
+    """What it takes to decide, where that is more repetitions; else empty. It stands in place of an alarm."""
+    if {judgement.evidence.verdict, judgement.control.verdict} != {"undecided"}:
+        return ""
+    if repetitions == 1:
+        return "One repetition leaves the verdict and the control undecided: more seeds are needed."
+    return "The verdict and the control are undecided: more seeds may decide."
+
+
+def intervals_shown(summary: pd.DataFrame) -> pd.DataFrame:
+    """A table of means where an interval that does not exist is missing, not infinite."""
+    ends = summary[["low", "high"]]
+    return summary.assign(**ends.where(ends.abs() < math.inf))
 
 
 def count(quantity: int, singular: str, plural: str | None = None) -> str:

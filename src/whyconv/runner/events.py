@@ -104,9 +104,10 @@ class Interrupted(KeyboardInterrupt):
     """The user stopped the run. Every acknowledged row is kept; the same command goes on from there."""
 
     def __init__(self, done: int, total: int) -> None:
-        super().__init__(
-            f"interrupted: {done} of {total} trials are done and kept; run the same command again to go on."
+        trials = (
+            f"{done:,} of {total:,} trial{'' if total == 1 else 's'} {'is' if 1 in (done, total) else 'are'}"
         )
+        super().__init__(f"interrupted: {trials} done and kept; run the same command again to go on.")
         self.done, self.total = done, total
 
 

@@ -29,12 +29,6 @@ class Forecast:
     seconds_limit: float
     memory: float
 
-    def __str__(self) -> str:
-        return (
-            f"{self.trials} trials, about {duration(self.seconds)} on {self.workers} workers "
-            f"(at most {duration(self.seconds_limit)}), {self.memory / 1e9:.1f} GB"
-        )
-
 
 def seconds(trial: Trial) -> float:
     """The typical time of one trial, compilation aside."""

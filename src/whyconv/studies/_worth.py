@@ -45,7 +45,7 @@ def worth(table: pd.DataFrame, without: str, given: str, target: float, seeds: I
 
 
 def worths(table: pd.DataFrame, steps: Iterable[Step], target: float, seeds: Iterable[int]) -> pd.DataFrame:
-    """One line for every step of the ladder: m* of both arms, and their ratio with its interval."""
+    """One line for every step of the ladder: the ratio with its interval, and m* of both arms."""
     import pandas as pd
 
     seeds, lines = list(seeds), []
@@ -55,9 +55,9 @@ def worths(table: pd.DataFrame, steps: Iterable[Step], target: float, seeds: Ite
         if more is not None and less is not None and found is not None:
             lines.append(
                 {
-                    "prior": step.prior, "without": step.without, "with": step.given,
-                    "m* without": told(more), "m* with": told(less),
-                    "worth": str(found).rpartition(",")[0], "runs": found.count,
+                    "prior": step.prior, "worth": str(found).rpartition(",")[0],
+                    "without it": f"{step.without}: {told(more)}", "with it": f"{step.given}: {told(less)}",
+                    "runs": found.count,
                 }
             )  # fmt: skip
     return pd.DataFrame(lines)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import ceil, inf
+from math import ceil, floor, inf
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pydantic import Field, field_validator, model_validator
@@ -307,15 +307,16 @@ class Cifar(Study, name="lahoti.cifar"):
 
         table = self.measured(table)
         main = table[table["arm"].isin([*MAIN, *TWINS])] if len(table) else table
+        ladder = table[table["arm"].isin(self.networks)] if len(table) else table
         axes = {"x_title": "training images m", "y_title": "test error", "log_x": True, "facet_title": ""}
         return {
             "Error": curves(
                 shift_panels(main, self.shifts), "m", "test_error", title=self.title, facet="test",
-                arms=[*MAIN, *TWINS], controls=list(TWINS), **axes,
+                arms=[*MAIN, *TWINS], controls=list(TWINS), y_domain=span(main), **axes,
             ),
             "Priors": curves(
-                self._panels(table), "m", "test_error", title="One prior after the other", facet="prior",
-                arms=list(self.networks), **axes,
+                self._panels(ladder), "m", "test_error", title="One prior after the other", facet="prior",
+                arms=list(self.networks), y_domain=span(ladder), **axes,
             ),
         }  # fmt: skip
 
@@ -336,6 +337,14 @@ class Cifar(Study, name="lahoti.cifar"):
             ignore_index=True,
         )
         return long.assign(prior=pd.Categorical(long["prior"], categories=list(panels), ordered=True))
+
+
+def span(table: pd.DataFrame) -> tuple[float, float]:
+    """The tenths around all errors, for panels on one scale that does not start at 0."""
+    errors = table.filter(regex="^test_error") if len(table) else None
+    if errors is None:
+        return (0.0, 1.0)
+    return floor(10 * float(errors.min().min())) / 10, ceil(10 * float(errors.max().max())) / 10
 
 
 def sized(kernel: int) -> str:

@@ -1,5 +1,6 @@
 """``whyconv data``: what it prints, for people and for programs, and what it refuses."""
 
+import gzip
 import json
 
 import pytest
@@ -54,6 +55,8 @@ def test_the_list_for_programs(small, folder, whyconv):
         "folder": None,
         "batches": None,
         "incomplete": {f"{folder}/mnist": ["t10k-labels-idx1-ubyte.gz"]},
+        "damaged": {},
+        "unpacked": "",
     }
     assert told["cifar-10"]["batches"] == [1, 2] and told["cifar-10"]["train"] == 12
     assert told["cifar-10"]["download_bytes"] == len(small.archive) and told["cifar-10"]["here"]
@@ -67,6 +70,80 @@ def test_the_list_for_programs(small, folder, whyconv):
         "test": 500,
         "download_bytes": 0,
     }
+
+
+def test_the_list_names_damaged_files_by_their_sizes(small, folder, whyconv, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    batch, images = (
+        folder / "cifar-10" / "data_batch_2.bin",
+        small.cache / "mnist" / "train-images-idx3-ubyte.gz",
+    )
+    batch.write_bytes(batch.read_bytes()[:-37])
+    for path in (folder / "mnist").iterdir():
+        path.unlink()
+    small.write("mnist", small.cache / "mnist")
+    images.write_bytes(images.read_bytes() + b"0")
+    code, told, _ = whyconv("data", "list")
+    size = len(small.content["mnist"][images.name])
+    assert code == 0
+    for words in (
+        f"in {folder}/cifar-10, damaged",
+        f"{batch} has 185 bytes instead of 222; replace it by the published file, or remove it and run "
+        "whyconv data fetch cifar-10 (whyconv data verify cifar-10 tells more)",
+        f"in {small.cache}/mnist, damaged",
+        f"{images} has {size + 1} bytes instead of {size}; whyconv data fetch mnist gets it anew "
+        "(whyconv data verify mnist tells more)",
+        f"in {folder}/fashion-mnist",
+    ):
+        assert words in " ".join(told.split())
+    assert told.count(", damaged") == 2
+    listed = {each["name"]: each for each in json.loads(whyconv("data", "list", "--json")[1])}
+    assert {name: each["here"] for name, each in listed.items()} == {
+        "mnist": False, "fashion-mnist": True, "cifar-10": False, "digits": True,
+    }  # fmt: skip
+    assert list(listed["mnist"]["damaged"]) == [str(images)] and not listed["fashion-mnist"]["damaged"]
+
+
+def test_a_damaged_copy_behind_a_sound_one_is_named_and_the_set_is_here(small, folder, whyconv):
+    home = small.write("mnist", small.cache / "mnist")
+    (home / "t10k-labels-idx1-ubyte.gz").write_bytes(b"")
+    told = json.loads(whyconv("data", "list", "--json")[1])[0]
+    assert told["here"] and told["folder"] == f"{folder}/mnist"
+    assert list(told["damaged"]) == [f"{home}/t10k-labels-idx1-ubyte.gz"]
+
+
+def unpack(small, name, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    for file, data in small.content[name].items():
+        (folder / file.removesuffix(".gz")).write_bytes(gzip.decompress(data))
+
+
+@pytest.mark.parametrize("place", ["mnist", "MNIST/raw", "."])
+def test_unpacked_files_are_told_with_what_is_expected(small, tmp_path, whyconv, place):
+    unpack(small, "mnist", tmp_path / "mine" / place)
+    for command in (["list"], ["verify", "mnist"], ["fetch", "mnist"]):
+        code, told, error = whyconv("data", *command, "--data", tmp_path / "mine")
+        assert (code, told) == (2, "") and error.count("\n") == 1
+        home = (tmp_path / "mine" / place).resolve()
+        assert error.startswith(f"whyconv: {home} has train-images-idx3-ubyte, train-labels-idx1-ubyte, ")
+        assert "unpacked, and only files as published are read, with .gz" in error
+        assert error.endswith("leave this folder out and run whyconv data fetch mnist.\n")
+
+
+def test_unpacked_files_beside_other_sets(small, folder, whyconv, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "400")
+    assert " unpacked, and" not in whyconv("data", "list")[1]
+    unpack(small, "mnist", folder / "mnist")
+    assert " unpacked, and" not in whyconv("data", "list")[1], "the published files are there, too"
+    for file in small.content["mnist"]:
+        (folder / "mnist" / file).unlink()
+    told = " ".join(whyconv("data", "list")[1].split())
+    assert "not here; whyconv data fetch mnist downloads" in told
+    assert f"{folder}/mnist has train-images-idx3-ubyte, train-labels-idx1-ubyte, " in told
+    code, _, error = whyconv("data", "verify", "mnist")
+    assert code == 2 and error.startswith(f"whyconv: {folder}/mnist has train-images-idx3-ubyte, ")
+    code, _, error = whyconv("data", "fetch", "mnist")
+    assert code == 2 and f"MNIST was wanted, {folder}/mnist has train-images-idx3-ubyte, " in error
 
 
 def test_a_folder_given_by_the_option_counts(small, tmp_path, whyconv):
@@ -167,6 +244,12 @@ def test_every_command_explains_itself_in_80_columns(whyconv, command, monkeypat
     assert max(map(len, told.splitlines())) <= 80
     error = whyconv("data", command, "--nonsense")[2]
     assert error.endswith(f"see whyconv data {command} --help.\n")
+
+
+def test_the_option_for_the_folder_is_the_same_everywhere(whyconv):
+    for command in (["list"], ["run"], ["data", "list"], ["data", "fetch"], ["data", "verify"]):
+        told = " ".join(whyconv(*command, "--help")[1].split())
+        assert "--data DIR A folder of image sets; else WHYCONV_DATA, else the cache." in told
 
 
 def test_hints_of_the_groups(whyconv):

@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from whyconv.errors import UserError
 from whyconv.tasks.images.catalogue import File, Known, known
 from whyconv.tasks.images.files import md5
-from whyconv.tasks.images.places import VARIABLE, cache, places
+from whyconv.tasks.images.places import VARIABLE, cache, places, unpacked
 
 CHUNK = 1 << 16
 
@@ -85,6 +85,7 @@ def _looked(name: str, about: Known) -> str:
         for place in places(name, about.batches)
     ]
     folder = os.environ.get(VARIABLE)
+    lacks += [what] if (what := unpacked(name)) else []
     return ", ".join(lacks) or f"it is not in {f'{folder} or ' if folder else ''}the cache {cache()}"
 
 

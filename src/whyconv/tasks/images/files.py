@@ -16,7 +16,7 @@ from pathlib import Path
 from whyconv.errors import UserError
 from whyconv.lazy import np
 from whyconv.tasks.images.catalogue import File, known
-from whyconv.tasks.images.places import cache
+from whyconv.tasks.images.places import mend
 
 MAGIC = {"images": 0x00000803, "labels": 0x00000801}
 """The first four bytes of an IDX file: unsigned bytes in three dimensions, or in one."""
@@ -42,13 +42,8 @@ def read(name: str, file: File, path: Path) -> np.ndarray:
         if md5(data) != file.md5:
             raise Damage("is not the published file")
     except Damage as why:
-        again = f"whyconv data fetch {name}"
-        mend = (
-            f"{again} gets it anew"
-            if path.parent == cache() / name
-            else f"replace it by the published file, or remove it and run {again}"
-        )
-        raise UserError(f"{path} {why} (MD5 {md5(data)}, published {file.md5}); {mend}.") from None
+        sums = f"MD5 {md5(data)}, published {file.md5}"
+        raise UserError(f"{path} {why} ({sums}); {mend(name, path)}.") from None
     return content
 
 

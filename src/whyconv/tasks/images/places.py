@@ -55,6 +55,44 @@ def find(name: str, batches: tuple[int, ...] | None = None) -> Place | None:
     return next((place for place in places(name, batches) if not place.missing), None)
 
 
+def wrong_sizes(name: str, place: Place) -> dict[Path, str]:
+    """The files of a set in a place that cannot be the published ones, by their sizes alone, and why."""
+    told = {}
+    for file in known(name).files(known(name).batches):
+        path = place.folder / file.name
+        if path.is_file() and (size := path.stat().st_size) != file.size:
+            told[path] = f"has {size:,} bytes instead of {file.size:,}"
+    return told
+
+
+def mend(name: str, path: Path) -> str:
+    """What to do about a file that is not the published one."""
+    again = f"whyconv data fetch {name}"
+    if path.parent == cache() / name:
+        return f"{again} gets it anew"
+    return f"replace it by the published file, or remove it and run {again}"
+
+
+def unpacked(name: str) -> str:
+    """What the user's folder has of a set in a form that is not read, in a clause; empty if nothing."""
+    folder = given()
+    return _unpacked(known(name), folder) if folder else ""
+
+
+def _unpacked(about: Known, folder: Path) -> str:
+    """Files without their .gz: the published sums are those of the packed files, so they are not read."""
+    for home in (*(folder / name for name in about.folders), folder):
+        packed = [file.name for file in about.files(about.batches) if file.name.endswith(".gz")]
+        lacking = [name for name in packed if not (home / name).is_file()]
+        if found := [name for name in lacking if (home / name.removesuffix(".gz")).is_file()]:
+            names = ", ".join(name.removesuffix(".gz") for name in found)
+            return (
+                f"{home} has {names} unpacked, and only files as published are read, "
+                "with .gz, because the published sums are theirs"
+            )
+    return ""
+
+
 def _check(folder: Path) -> None:
     if not folder.is_dir():
         what = "is no folder" if folder.exists() else "does not exist"
@@ -62,6 +100,12 @@ def _check(folder: Path) -> None:
             f"the data folder {folder} {what}; give --data or {VARIABLE} a folder with image sets."
         )
     if not any(place for about in SETS.values() for place in _inside(about, folder)):
+        for name, about in SETS.items():
+            if what := _unpacked(about, folder):
+                raise UserError(
+                    f"{what}; put the published files there, or leave this folder out and run whyconv data "
+                    f"fetch {name}."
+                )
         raise UserError(
             f"the data folder {folder} has no file of {', '.join(SETS)}; give --data or {VARIABLE} a folder "
             f"with their published files, as in {folder}/mnist (of CIFAR-10 the binary version; pickles are "

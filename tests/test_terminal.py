@@ -1,0 +1,107 @@
+"""What a run says: one of a thing is singular."""
+
+import pytest
+
+from whyconv import api, cli, terminal
+from whyconv.runner.events import Finished, Interrupted, Planned
+from whyconv.runner.store import Store
+
+
+class Quiet:
+    """As much of a study as the progress of a run asks for."""
+
+    adaptive = False
+
+    def outlook(self):
+        return []
+
+    def data(self):
+        return ""
+
+
+def said(capsys, planned, done, **study):
+    with terminal.Progress(1, type("Study", (Quiet,), study)()) as progress:
+        progress.watch(planned)
+        progress.watch(Finished({}, "key", "ok", 1.0, "", done, planned.total))
+    return capsys.readouterr().err
+
+
+@pytest.fixture(autouse=True)
+def wide(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "200")
+    monkeypatch.setattr(terminal.Progress, "_expect", lambda self, key: 1.0)
+
+
+def test_one_trial_on_one_worker(capsys):
+    told = said(capsys, Planned(1, 0, 0, {"never run": 1}, 0), 1)
+    assert told.splitlines()[0] == "1 trial: 0 reused; 1 new (never run)."
+    assert " on 1 worker (at most " in told
+    assert told.splitlines()[-1] == "1 of 1 trial, done."
+
+
+def test_one_failed_and_one_from_elsewhere(capsys):
+    told = said(capsys, Planned(3, 2, 1, {"never run": 1}, 1), 3)
+    assert told.splitlines()[0] == (
+        "3 trials: 2 reused; 1 new (never run); 1 of the reused failed before (--retry-failed runs it "
+        "again); 1 reused row comes from another environment."
+    )
+    told = said(capsys, Planned(5, 4, 2, {"never run": 1}, 2), 5)
+    assert "2 of the reused failed before (--retry-failed runs them again)" in told
+    assert "2 reused rows come from another environment" in told and told.endswith("5 of 5 trials, done.\n")
+
+
+@pytest.mark.parametrize(
+    ("done", "total", "words"),
+    [
+        (0, 1, "0 of 1 trial is"),
+        (1, 4, "1 of 4 trials is"),
+        (2, 4, "2 of 4 trials are"),
+        (0, 4, "0 of 4 trials are"),
+    ],
+)
+def test_an_interrupted_run(done, total, words):
+    assert str(Interrupted(done, total)).startswith(f"interrupted: {words} done and kept;")
+
+
+def decided(name, verdict):
+    return {
+        "claim": name, "statement": "True.", "source": "a paper", "verdict": verdict, "expected": "holds",
+        "control": "broken", "control_verdict": "fails", "numbers": {}, "seconds": 0.0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("verdicts", "words"),
+    [
+        (["holds"], "1 of 1 claim as recorded, with a control that flips it."),
+        (["vacuous"], "0 of 1 claim as recorded."),
+        (["holds", "fails"], "1 of 2 claims as recorded, every one of these with a control that flips it."),
+    ],
+)
+def test_the_last_line_of_a_check(verdicts, words, capsys, monkeypatch):
+    claims = [decided(f"c{place}", verdict) for place, verdict in enumerate(verdicts)]
+    monkeypatch.setattr(api, "check", lambda *arguments, **options: claims)
+    try:
+        cli.check()
+    except cli.typer.Exit as left:
+        assert left.exit_code == 1
+    assert capsys.readouterr().out.splitlines()[-1] == words
+
+
+def test_verify_of_one_row(capsys, monkeypatch, tmp_path):
+    class One:
+        def __enter__(self):
+            return self
+
+        def __exit__(self, *error):
+            pass
+
+        def verify(self):
+            return []
+
+        def rows(self):
+            return {"key": "row"}
+
+    monkeypatch.setattr(Store, "read", lambda folder: One())
+    cli.verify(tmp_path)
+    assert capsys.readouterr().out == "1 row, all intact.\n"
