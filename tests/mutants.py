@@ -13,7 +13,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
-N, L, S = "tests/networks", "tests/learners", "tests/studies"
+N, L, S, T = "tests/networks", "tests/learners", "tests/studies", "tests/tasks"
+GRID, DEEP = f"{T}/test_digit_grid.py", f"{N}/test_deep.py"
 
 MUTANTS = [
     # file below src/whyconv, what stands there, what to put, the tests that must notice
@@ -31,7 +32,7 @@ MUTANTS = [
     ("learners/layerwise.py", "(self.first_steps + 1)", "self.first_steps", "tests/learners"),
     ("learners/layerwise.py", "half = -(-job.m // 2)", "half = job.m // 2", "tests/learners"),
     ("learners/margin.py", "y[:, None] * x).vector", "x).vector", "tests/learners"),
-    ("execution.py", "> 0, 1, -1) != law.y", "> 0, -1, 1) != law.y", "tests/test_execution.py"),
+    ("execution.py", "(scores > 0, 1, -1)", "(scores >= 0, 1, -1)", "tests/test_execution.py"),
     ("streams.py", "lineage(), trial.seed", "lineage(), 0", "tests/test_golden_rows.py"),
     ("streams.py", 'stream("batches", seed)', 'stream("batches", network, seed)', "tests/learners"),
     ("measure/intervals.py", "/ math.sqrt(", "/ (", "tests/measure"),
@@ -73,6 +74,31 @@ MUTANTS = [
     ("studies/_complexity.py", "<= TELLING * known", "<= known", f"{S}/test_lahoti_judging.py"),
     ("studies/_lahoti.py", "([1, -1, -1, 1]", "([1, -1, 1, -1]", f"{S}/test_lahoti_judging.py"),
     ("spec.py", "!= _default(field)", "== _default(field)", "tests/runner/test_runner_identity.py"),
+    ("tasks/_image_task.py", "(self.shift, 0), (0, 0)))", "(self.shift + 1, 0), (0, 0)))", T),
+    ("tasks/_image_task.py", "if self.permuted:", "if not self.permuted:", GRID),
+    ("tasks/digit_grid.py", "jnp.where(positive, 1, -1)", "jnp.where(positive, -1, 1)", GRID),
+    ("tasks/digit_grid.py", "lots[:, 1] % self.side**2", "lots[:, 1] % self.side", GRID),
+    ("tasks/sequence.py", "(self.digits - self.counted) // 2", "0", f"{T}/test_sequence.py"),
+    ("tasks/sequence.py", "epoch if self.reshuffled else 0", "0", f"{T}/test_sequence.py"),
+    ("tasks/sequence.py", "(1 - 2 * (labels", "(2 * (labels", f"{T}/test_sequence.py"),
+    ("tasks/images/files.py", "if md5(data) != file.md5:", "if False:", f"{T}/images"),
+    ("tasks/images/files.py", "if found[0] != file.items:", "if False:", f"{T}/images"),
+    ("streams.py", "length).swapaxes(1, 2)\n", "length)\n", GRID),
+    ("networks/dense.py", "w = w[grid_order(shape)]", "w = w[::-1]", f"{L}/test_streaming.py"),
+    ("networks/deep.py", "2 / inputs[i]", "1 / inputs[i]", DEEP),
+    ("networks/deep.py", "[:, pixel_order(shape)]", "[:, ::-1]", DEEP),
+    ("networks/_patches.py", "kernel - size, 0) // 2, count", "kernel - size, 0), count", DEEP),
+    ("networks/_patches.py", "- self.before[axis]", "+ self.before[axis]", DEEP),
+    ("networks/deep_embedding.py", "u / positions, positions", "u, positions", N),
+    ("learners/_adadelta.py", "(1 - rho) * r * g * g", "(1 - rho) * g * g", f"{L}/test_adadelta.py"),
+    ("exact/margin_path.py", "- s * moved) @ moved)", "+ s * moved) @ moved)", "tests/exact"),
+    ("measure/locality.py", "width**2 - 2) / 6", "width**2) / 6", "tests/measure"),
+    ("studies/_complexity.py", "of - slack, of + slack", "of - slack, of + 2 * slack", S),
+    ("studies/_worth.py", "ratio(more, less)", "ratio(less, more)", f"{S}/test_lahoti_cifar.py"),
+    ("studies/malach_fig1.py", "AHEAD = 0.05", "AHEAD = 0.0", f"{S}/test_malach_fig1.py"),
+    ("studies/malach_fig1.py", "HARM = 0.03", "HARM = 0.3", f"{S}/test_malach_fig1.py"),
+    ("studies/brutzkus_fig3c.py", "(0.5, f", "(1.0, f", f"{S}/test_brutzkus_fig3c.py"),
+    ("studies/_sequences.py", "coupled=arm == FCN", "coupled=False", f"{S}/test_malach_sequences.py"),
 ]  # fmt: skip
 
 
