@@ -226,6 +226,13 @@ def test_embedded_digits_are_shown_and_not_judged():
     assert configured().unjudged() == ""
 
 
+def test_sizes_beyond_the_set_are_left_out_and_named():
+    study = configured(m=[500, 20_000, 30_000])
+    assert study.sizes == (500, 20_000)
+    assert "Left out, more than there are: m = 30000." in study.remarks()
+    assert "Left out" not in configured().remarks()
+
+
 def test_settings_that_make_no_sense_are_refused():
     for settings in (
         {"m": [100]},

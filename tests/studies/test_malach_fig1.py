@@ -95,10 +95,13 @@ def test_an_fcn_stands_beside_every_cnn_with_as_many_parameters():
 def test_samples_are_no_larger_than_the_set():
     plan = configure("malach.fig1", "paper", {"task.batches": [1, 2]}).plan({})
     assert {(p.trial.m, p.trial.test_size) for p in plan} == {(20_000, 10_000)}
+    assert configure("malach.fig1", "paper").task.batches == (1, 2, 3, 4, 5)
     embedded = configure("malach.fig1", "quick", {"task.images": "digits"})
     assert {(p.trial.m, p.trial.test_size) for p in embedded.plan({})} == {(1297, 500)}
     assert "embedded 8 x 8 digits" in embedded.unjudged()
     assert "scikit-learn" in embedded.remarks()
+    assert "1,297 of them are trained on (m = 16,000 is more than there are)." in embedded.remarks()
+    assert "is more than there are" not in study().remarks()
     assert len({p.trial.key for p in embedded.plan({})}) == len(embedded.plan({}))
     assert study().unjudged() == ""
     assert "20,000 of 50,000 training images" in study().remarks()

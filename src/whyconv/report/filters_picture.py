@@ -23,6 +23,7 @@ def filters(run: Run) -> dict[str, str]:
     import numpy as np
 
     arms: dict[str, tuple[np.ndarray, float]] = {}
+    places: dict[str, set[str]] = {}
     for point in run.points:
         row = run.rows.get(point.trial.key)
         if row is None or "filters" not in row.trace or "arm" not in point.labels:
@@ -30,13 +31,21 @@ def filters(run: Run) -> dict[str, str]:
         shape = [int(size) for size in row.trace["filters_shape"]]
         found = np.asarray(row.trace["filters"]).reshape(shape)
         arms[str(point.labels["arm"])] = found, float(row.result.get("locality", float("nan")))
+        places[str(point.labels["arm"])] = {
+            f"{name} = {value:,}" for name, value in point.labels.items() if isinstance(value, int)
+        }
     if not arms:
         return {}
     chosen = sorted(arms, key=lambda arm: "permuted" in arm or "shuffled" in arm)[:LARGEST]
     grey = any(found.shape[3] != 3 for found, _ in arms.values())
     told = "red positive, blue negative" if grey else "grey for zero, in their own colours"
     rest = f"; {LARGEST} of {len(arms)} networks" if len(arms) > LARGEST else ""
-    title = f"Filters of the first layer after training: the strongest of seed 0, {told}{rest}"
+    common = sorted(set.intersection(*(places[arm] for arm in chosen)))
+    where = f" at {', '.join(common)}" if common else ""
+    title = (
+        f"Filters of the first layer after training: the strongest of seed 0{where}, {told}{rest}. "
+        "Locality: 1 for one pixel, 0 for the whole image"
+    )
     return {title: picture({arm: arms[arm] for arm in chosen})}
 
 

@@ -280,8 +280,10 @@ class Cifar(Study, name="lahoti.cifar"):
         """Data, target, rule, and how rates were chosen."""
         total = min(self.tuning, self.task.image_count("train"))
         rates = ", ".join(f"{rate:g}" for rate in self.rates)
+        left_out = [m for m in self.m if m not in self.sizes]
+        missing = f" Left out, more than there are: m = {', '.join(map(str, left_out))}." if left_out else ""
         return (
-            f"{described(self.task)} m* is for a test error of {self.target:g}. {self.rule} Steps: "
+            f"{described(self.task)}{missing} m* is for a test error of {self.target:g}. {self.rule} Steps: "
             f"{self.steps:,}. Of the rates "
             f"{rates} every network has the one with the least error on {total // 2:,} held-out training "
             f"images after training on {total - total // 2:,}, by seeds used for nothing else "

@@ -84,7 +84,7 @@ class Figure1(Study, name="malach.fig1"):
             "depths": [2, 4], "widths": [16, 64], "largest_fcn": 1_000_000, "m": 16_000, "test_size": 2000,
             "learner.rate": 3e-4, "learner.batch": 32, "learner.epochs": 4, "seeds": 5,
         },
-        "paper": {"task.images": "cifar-10"},
+        "paper": {"task.images": "cifar-10", "task.batches": [1, 2, 3, 4, 5]},
     }  # fmt: skip
     outcome: ClassVar[str] = "accuracy"
 
@@ -247,14 +247,15 @@ class Figure1(Study, name="malach.fig1"):
             self.fcn(first, budget).sizes(self.task.shape)[0]
             for budget in (*self._budgets(first), self.largest_fcn)
         )
+        fewer = f" (m = {self.m:,} is more than there are)" if m < self.m else ""
         chosen = ("optimiser", "rate", "batch", "epochs")
         told = ", ".join(
             f"{name} {getattr(self.learner, name)}" for name in chosen if hasattr(self.learner, name)
         )
         return (
-            f"{described(self.task)} {m:,} of them are trained on. With as many parameters as the CNN, FCNs "
-            f"are narrow; those of depth {first} are {narrow} to {wide} neurons wide. Windows of "
-            f"{self.kernel} x {self.kernel}, stride {self.stride}. Learner: {told}. {self.rule}"
+            f"{described(self.task)} {m:,} of them are trained on{fewer}. With as many parameters as "
+            f"the CNN, FCNs are narrow; those of depth {first} are {narrow} to {wide} neurons wide. "
+            f"Windows of {self.kernel} x {self.kernel}, stride {self.stride}. Learner: {told}. {self.rule}"
         )
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:

@@ -34,7 +34,7 @@ def whyconv(tmp_path, *arguments):
     environment = {name: value for name, value in os.environ.items() if name not in hidden}
     return subprocess.run(
         [Path(sys.executable).with_name("whyconv"), *arguments], cwd=tmp_path, capture_output=True, text=True,
-        env={**environment, "HOME": str(tmp_path)},
+        check=False, env={**environment, "HOME": str(tmp_path)},
     )  # fmt: skip
 
 
