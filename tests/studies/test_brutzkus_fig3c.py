@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from whyconv.errors import UserError
 from whyconv.settings import configure
 from whyconv.studies._detection_arms import CONV_POOL, MLP, SVM
 from whyconv.studies.brutzkus_fig3c import PERMUTED, PERMUTED_MLP, SHUFFLED
@@ -16,7 +17,7 @@ def study():
     return configure("brutzkus.fig3c", "embedded")
 
 
-def table(study, errors, training=None, spread=0.004):
+def table(study, errors, training=None, spread=0.004, first_loss=0.7):
     """Rows of the plan with these test errors by arm, or by arm and m, a little different for every seed.
 
     The MLP's twin has the MLP's, unless said otherwise.
@@ -33,6 +34,7 @@ def table(study, errors, training=None, spread=0.004):
             "seed": point.trial.seed,
             "test_error": error + spread * rng.standard_normal(),
         }
+        line["first_loss"] = first_loss if arm == PERMUTED_MLP else 0.7
         lines.append({**line, **shifted, "train_error": (training or {}).get(arm, 0.0)})
     return pd.DataFrame(lines)
 
@@ -55,6 +57,9 @@ def test_convpool_must_err_less_than_either_baseline_and_half_as_often_from_200_
 
 def test_a_control_that_kept_the_advantage_would_be_noticed(study):
     assert verdicts(study, {**GOOD, PERMUTED: 0.05}) == ("consistent", "consistent")
+    # and it is for its errors that it fails, not because it was hard to train or for another control
+    kept = {**GOOD, PERMUTED: 0.05, SHUFFLED: 0.3}
+    assert verdicts(study, kept, training={PERMUTED: 0.1}) == ("fails", "consistent")
 
 
 def test_where_a_baseline_has_caught_up_nothing_is_judged(study):
@@ -74,11 +79,28 @@ def test_networks_must_fit_and_shuffled_labels_give_chance(study):
 
 
 def test_the_mlp_must_not_see_that_pixels_were_permuted(study):
+    assert verdicts(study, GOOD, first_loss=0.71)[0] == "fails"
     assert verdicts(study, {**GOOD, PERMUTED_MLP: 0.32})[0] == "consistent"
     for level in (0.25, 0.35):
         judged = study.judge(table(study, {**GOOD, PERMUTED_MLP: level})).evidence
         assert judged.verdict == "fails"
         assert judged.numbers[f"test error, {PERMUTED_MLP} - {MLP}"].startswith(f"{level - 0.3:.2f}"[:4])
+
+
+def test_settings_without_a_control_or_with_one_too_many_are_refused():
+    with pytest.raises(UserError, match="ends at largest_m = 200, and m begins with 500; take a smaller m"):
+        configure("brutzkus.fig3c", "quick", {"m": [500, 1000]})
+    with pytest.raises(UserError, match=r"task\.permuted was given, and this study sets it itself"):
+        configure("brutzkus.fig3c", "embedded", {"task.permuted": True})
+    assert configure("brutzkus.fig3c", "embedded", {"task.shifted_tests": [3]}).task.shifted_tests == (3,)
+
+
+def test_a_table_tells_what_moving_the_test_images_costs(study):
+    (found,) = study.tables(table(study, GOOD, spread=0.0)).values()
+    lines = found.set_index("arm")
+    assert lines.loc[CONV_POOL, "m"] == 2000 and lines.loc[SHUFFLED, "m"] == 1000
+    assert lines.loc[CONV_POOL, "moved by 2"].startswith("0.2 [0.2, 0.2]")
+    assert study.tables(pd.DataFrame()) == {}
 
 
 def test_the_papers_sizes_and_controls():

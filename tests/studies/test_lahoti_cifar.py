@@ -34,9 +34,9 @@ def configured(**settings):
     return configure("lahoti.cifar", "quick", {**PINNED, **settings}, seeds=3)
 
 
-def row(point, **result):
-    trial = point.trial
-    return Row(trial.key, trial.stem, trial.canonical(), trial.versions, "ok", result)
+def row(point, first_loss=2.3, **result):
+    trial, trace = point.trial, {"loss_at_epochs_2^i": [first_loss, 1.0]}
+    return Row(trial.key, trial.stem, trial.canonical(), trial.versions, "ok", result, trace)
 
 
 def tuned(study, best=lambda arm: 0.001):
@@ -48,7 +48,7 @@ def tuned(study, best=lambda arm: 0.001):
     }
 
 
-def completed(study, spread=SPREAD, **changes):
+def completed(study, spread=SPREAD, first_loss=2.3, **changes):
     """The table of a finished run whose errors fall by so much a doubling, seeds apart by ``spread``."""
     rows, falling = tuned(study), {**FALLING, **changes}
     for point in study.plan(rows):
@@ -56,7 +56,8 @@ def completed(study, spread=SPREAD, **changes):
             start, fall = falling[point.labels["arm"]]
             error = start - fall * log2(point.labels["m"] / 250) + spread[point.trial.seed]
             shifted = {f"test_error_shift_{by}": error + 0.01 * by for by in study.shifts}
-            rows[point.trial.key] = row(point, test_error=error, parameters=1000, **shifted)
+            loss = first_loss if point.labels["arm"] == permuted(FCN) else 2.3
+            rows[point.trial.key] = row(point, loss, test_error=error, parameters=1000, **shifted)
     return study.table(study.plan(rows), rows)
 
 
@@ -163,7 +164,7 @@ def test_worth_of_a_prior_in_a_case_computed_by_hand():
 
 def test_tables_tell_what_is_reached_and_what_is_not():
     study = configured()
-    ladder, examples = study.tables(completed(study, **{FCN: (0.75, 0.03)})).values()
+    ladder, examples, moved = study.tables(completed(study, **{FCN: (0.75, 0.03)})).values()
     worths = dict(zip(ladder["prior"], ladder["worth"], strict=True))
     assert worths["sharing, without pooling"].startswith("1 [")
     assert worths["locality: windows of 5 x 5"].startswith("at least")
@@ -174,6 +175,8 @@ def test_tables_tell_what_is_reached_and_what_is_not():
     stars = dict(zip(examples["arm"], examples["m*"], strict=True))
     assert stars[FCN] == "> 4000" and stars[POOLED_CNN].startswith("575 [")
     assert list(examples["arm"]) == [*study.networks, *TWINS]
+    costs = dict(zip(moved["arm"], moved["moved by 4"], strict=True))
+    assert costs[POOLED_CNN].startswith("0.04 [0.04, 0.04]") and blocks(4) not in costs
     assert study.tables(study.table([], {})) == {}
 
 
@@ -203,6 +206,11 @@ def test_the_order_of_the_paper_is_consistent_and_permuted_pixels_fail():
 )
 def test_the_criterion_can_fail(changes, expected):
     assert verdict(**changes) == expected
+
+
+def test_a_twin_that_only_starts_from_the_same_law_is_noticed():
+    assert verdict(first_loss=2.30001) == "consistent"
+    assert verdict(first_loss=2.31) == "fails"
 
 
 def test_the_control_is_no_formality():

@@ -33,6 +33,7 @@ def judged(levels):
         place = budgets.index(point.labels["budget"])
         mean = means.get((kind, place), means[kind])
         lines.append({**point.labels, "seed": seed, "accuracy": mean + 0.003 * (seed - 1)})
+        lines[-1]["first_loss"] = means.get("first_loss", 2.3) if arm == permuted("FCN") else 2.3
     return chosen.judge(pd.DataFrame(lines))
 
 
@@ -50,8 +51,11 @@ def test_as_the_paper_has_it():
         {("FCN", 2): 0.55},  # it is behind
         {("CNN", 1): 0.45, "FCN": 0.3, permuted("FCN"): 0.3},  # the wider CNN is worse by more than 0.03
         {("FCN", 2): 0.35},  # the largest FCN is
+        {("FCN", 1): 0.36, ("FCN", 0): 0.4, (permuted("FCN"), 1): 0.36},  # the second is, if not the last
         {shuffled("CNN"): 0.2},
         {permuted("FCN"): 0.3},
+        {"first_loss": 2.31},  # the twin does not start like the FCN
+        {permuted("CNN"): 0.52},  # permuted pixels cost the CNN nothing
     ],
 )
 def test_it_can_fail(levels):

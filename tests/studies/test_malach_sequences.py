@@ -20,7 +20,7 @@ FIG4 = {
 }  # fmt: skip
 
 
-def judged(name, accuracies, **changes):
+def judged(name, accuracies, first_loss=0.9, **changes):
     study = configure(name, "quick", {"task.counted": 3, "digits": [5, 9, 13, 19]})
     lines = []
     for arm, level in {**accuracies, **changes}.items():
@@ -28,9 +28,14 @@ def judged(name, accuracies, **changes):
             if "," in arm and n in (9, 13):
                 continue
             mean = level[n] if isinstance(level, dict) else level
+            loss = first_loss if arm == permuted("FCN") else 0.9
             lines += [
-                {"arm": arm, "n": n, "seed": seed, "accuracy": mean + 0.004 * (seed - 1)} for seed in range(3)
-            ]
+                {
+                    "arm": arm, "n": n, "seed": seed, "accuracy": mean + 0.004 * (seed - 1),
+                    "first_loss": loss + seed,
+                }
+                for seed in range(3)
+            ]  # fmt: skip
     return study.judge(pd.DataFrame(lines))
 
 
@@ -55,6 +60,18 @@ def test_figure_3_as_the_paper_has_it():
 )
 def test_figure_3_can_fail(changes, verdict):
     assert judged("malach.fig3", FIG3, **changes).evidence.verdict == verdict
+
+
+def test_a_twin_that_only_starts_from_the_same_law_is_noticed():
+    assert judged("malach.fig3", FIG3, first_loss=0.90001).evidence.verdict == "consistent"
+    assert judged("malach.fig3", FIG3, first_loss=0.91).evidence.verdict == "fails"
+    assert judged("malach.fig3", FIG3, first_loss=float("nan")).evidence.verdict == "undecided"
+
+
+def test_worse_than_chance_is_not_chance():
+    fallen = {5: 0.8, 9: 0.6, 13: 0.5, 19: 0.4}
+    found = judged("malach.fig3", FIG3, FCN=fallen, **{permuted("FCN"): fallen})
+    assert found.evidence.verdict == "fails"
 
 
 def test_the_control_of_figure_3_is_no_formality():
@@ -122,6 +139,10 @@ def test_readings_of_the_paper_are_options():
 def test_what_is_not_the_papers_experiment_is_shown_and_not_judged():
     assert "embedded 8 x 8 digits" in configure("malach.fig3", "quick").unjudged()
     assert configure("malach.fig3", "mnist").unjudged() == ""
+    clothes = configure("malach.fig3", "mnist", {"task.images": "fashion-mnist"})
+    assert "these images are fashion-mnist" in clothes.unjudged()
+    other = configure("malach.fig3", "mnist", {"learner.optimiser": "adam", "learner.options": {}})
+    assert "optimiser adam" in other.remarks() and "adadelta" not in other.remarks()
     assert "parity of 2 digits" in configure("malach.fig4", "mnist", {"task.counted": 2}).unjudged()
     assert "scikit-learn" in configure("malach.fig3", "quick").remarks()
 

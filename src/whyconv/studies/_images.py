@@ -1,22 +1,31 @@
-"""What the studies on real images share: which images they are, and panels for shifted tests."""
+"""What the studies on real images share: which images they are, twins that must be equal, shifted tests."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from math import isnan, nan
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import BeforeValidator
 
-from whyconv.spec import build
+from whyconv.spec import build, to_json
+from whyconv.studies import Point, Study
+from whyconv.studies._grid import by_seed
 from whyconv.tasks import images
 from whyconv.tasks._image_task import CONTROLS, ImageTask
 from whyconv.tasks.image_classes import ImageClasses
 from whyconv.tasks.images.catalogue import DIGITS
+from whyconv.trial import Row
+from whyconv.verdict import Evidence
 
 if TYPE_CHECKING:
     import pandas as pd
 
+    from whyconv.learners import Learner
+
 AS_IT_IS = "test images as they are"
+ROUNDING = 1e-4
+"""By how much losses of the first epoch may differ between networks that are to be equal up to rounding."""
 
 
 def needs(kind: type[ImageTask]) -> BeforeValidator:
@@ -29,6 +38,19 @@ def needs(kind: type[ImageTask]) -> BeforeValidator:
         return task
 
     return BeforeValidator(taken)
+
+
+class ImageStudy(Study):
+    """A study whose table also has the accuracy, and the training loss of the first epoch."""
+
+    def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
+        """One line per trial with a good row."""
+        table = super().table(points, rows)
+        if table.empty:
+            return table
+        good = [row for point in points if (row := rows.get(point.trial.key)) and row.status == "ok"]
+        losses = [row.trace.get("loss_at_epochs_2^i", [nan])[0] for row in good]
+        return table.assign(accuracy=1 - table["test_error"], first_loss=losses)
 
 
 ClassesField = Annotated[ImageClasses, needs(ImageClasses)]
@@ -69,6 +91,51 @@ def permuted(arm: str) -> str:
 def shuffled(arm: str) -> str:
     """The name of an arm's twin that is trained on shuffled labels."""
     return f"{arm}, shuffled labels"
+
+
+def started_alike(table: pd.DataFrame, twin: str, arm: str, **labels: Any) -> Evidence:
+    """Whether two arms had the same training loss in the first epoch up to rounding, for every seed.
+
+    True of a network and its coupled twin on permuted pixels; networks that merely start from the same
+    law differ in the second digit.
+    """
+    one, other = (by_seed(table, "first_loss", arm=each, **labels) for each in (twin, arm))
+    largest = float((one - other).abs().max())
+    where = "".join(f", {name}={value:,}" for name, value in labels.items())
+    verdict = "undecided" if isnan(largest) else "consistent" if largest <= ROUNDING else "fails"
+    return Evidence(verdict, {f"loss of the first epoch, {twin} - {arm}{where}, largest": largest})
+
+
+def told(learner: Learner) -> str:
+    """How networks are trained, in the learner's own words."""
+    names = ("optimiser", "rate", "options", "batch", "loss", "epochs")
+    found = {name: getattr(learner, name, None) for name in names}
+    words = [
+        f"{name} {to_json(value) if name == 'options' else value}" for name, value in found.items() if value
+    ]
+    return f"{learner.name}: {', '.join(words)}" if words else learner.name
+
+
+def translations(table: pd.DataFrame, shifts: Sequence[int], axis: str) -> dict[str, pd.DataFrame]:
+    """By how much the test error rises when the test images are moved, for every arm at its last place.
+
+    Means over seeds of the paired rise, with 95 % intervals.
+    """
+    import pandas as pd
+
+    from whyconv.measure.intervals import paired_difference
+
+    lines = []
+    for arm, rows in table.groupby("arm", sort=False) if len(table) else ():
+        at = rows[rows[axis] == rows[axis].max()].set_index("seed")
+        rises = {
+            f"moved by {by}": str(
+                paired_difference(at[f"test_error_shift_{by}"], at["test_error"])
+            ).rpartition(",")[0]
+            for by in shifts
+        }
+        lines.append({"arm": arm, axis: rows[axis].max(), **rises, "runs": len(at)})
+    return {"Test error added by moving the test images": pd.DataFrame(lines)} if lines and shifts else {}
 
 
 def shift_panels(table: pd.DataFrame, shifts: Sequence[int]) -> pd.DataFrame:

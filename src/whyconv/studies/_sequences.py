@@ -10,9 +10,19 @@ from pydantic import Field, field_validator
 
 from whyconv.learners import LearnerField
 from whyconv.spec import checked
-from whyconv.studies import Point, Study
+from whyconv.studies import Point
 from whyconv.studies._grid import by_seed, changed
-from whyconv.studies._images import described, needs, permuted, plain, shift_panels, shuffled
+from whyconv.studies._images import (
+    ImageStudy,
+    described,
+    needs,
+    permuted,
+    plain,
+    shift_panels,
+    shuffled,
+    told,
+    translations,
+)
 from whyconv.tasks.images.catalogue import DIGITS
 from whyconv.tasks.sequence import COLUMNS, ROWS
 from whyconv.tasks.sequence import Sequence as SequenceTask
@@ -37,7 +47,7 @@ class Twin(NamedTuple):
     coupled: bool = False
 
 
-class SequenceStudy(Study):
+class SequenceStudy(ImageStudy):
     """Accuracy of CNN, LCN and FCN against the number n of digits, one hidden layer of ReLU.
 
     Readings of what the paper leaves open. ``stride``: the 24 x 24 kernels step by a *digit* (8 pixels, n - 2
@@ -122,11 +132,6 @@ class SequenceStudy(Study):
         }  # fmt: skip
         return checked(Trial, values, f"arm {arm}")
 
-    def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
-        """One line per trial, with its accuracy."""
-        table = super().table(points, rows)
-        return table.assign(accuracy=1 - table["test_error"]) if len(table) else table
-
     def accuracy(self, table: pd.DataFrame, arm: str, n: int) -> Interval:
         """Mean accuracy with its interval."""
         from whyconv.measure.intervals import mean_interval
@@ -140,12 +145,10 @@ class SequenceStudy(Study):
         return paired_difference(*(by_seed(table, "accuracy", arm=arm, n=n) for arm in (better, worse)))
 
     def unjudged(self) -> str:
-        """Embedded digits, and other parities than the paper's."""
-        if self.task.images == DIGITS:
-            return (
-                "these are the embedded 8 x 8 digits, of which fewer count than the paper's three; --preset "
-                "mnist is judged"
-            )
+        """Other images and other parities than the paper's."""
+        if self.task.images != "mnist":
+            of = "the embedded 8 x 8 digits" if self.task.images == DIGITS else self.task.images
+            return f"these images are {of}, and the criterion is one for MNIST; --preset mnist is judged"
         if self.task.counted != WINDOW:
             return f"the parity of {self.task.counted} digits is not the paper's; --preset mnist is judged"
         return ""
@@ -164,8 +167,13 @@ class SequenceStudy(Study):
         return (
             f"{described(self.task)} Parity of {counted}; {self.m:,} sequences in every epoch. Readings of "
             f"what the paper leaves open: kernels of 24 x 24 step by {stride}; the {self.neurons} neurons of "
-            f"CNN and LCN are {neurons}; digits are cut to 24 x 8 by {self.task.cut}; {self.rule}"
+            f"CNN and LCN are {neurons}; digits are cut to 24 x 8 by {self.task.cut}; "
+            f"{told(self.learner)}; {self.rule}"
         )
+
+    def tables(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+        """What a shift of the test costs."""
+        return translations(table, self.shifts, "n")
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """Accuracy against n, one panel for the test as it is and one for every shift."""
@@ -182,8 +190,8 @@ class SequenceStudy(Study):
 
 
 RULE = (
-    "AdaDelta (rho 0.95, epsilon 1e-7, rate 1), hinge loss, batches of 128, a linear readout of all windows, "
-    "and no other stop than the number of epochs; a score of exactly zero counts as -1."
+    "a linear readout of all windows, no other stop than the number of epochs; a score of exactly zero "
+    "counts as -1."
 )
 
 
