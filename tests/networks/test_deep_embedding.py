@@ -21,8 +21,12 @@ CASES = [
     (LCN, {"channels": (3, 2), "kernel": (2, 3), "stride": (1, 2), "biases": False}),
     (LCN, {"channels": (2, 2), "kernel": 2, "pool": 3, "pooling": "average", "readout": "average"}),
     (GROUPS, {"channels": (2, 3, 2), "kernel": (3, 2), "padding": "same", "outputs": 3}),
+    (CNN, {"channels": (3, 2), "kernel": 2, "pool": 2}),
+    (CNN, {"channels": (2, 2), "kernel": 2, "readout": "max", "biases": False}),
+    (LCN, {"channels": (2, 2), "kernel": 2, "pool": 3, "padding": "same", "outputs": 2, "readout": "max"}),
+    (CNN, {"channels": (2, 2), "kernel": 2, "pool": 2, "pooling": "average", "readout": "max"}),
+    (GROUPS, {"channels": (2, 2), "kernel": 3, "pool": 2, "padding": "same", "readout": "average"}),
 ]
-MAXIMA = [{"pool": 2}, {"readout": "max"}]
 
 
 @pytest.fixture(autouse=True)
@@ -81,12 +85,11 @@ def test_a_neuron_of_the_fcn_sees_its_window_only():
             assert (seen[r, c] == window).all()
 
 
-@pytest.mark.parametrize("fields", MAXIMA)
-def test_maxima_become_an_lcn_but_no_fcn(fields):
-    network = DeepCNN(channels=(3, 2), kernel=2, **fields)
-    params = random_params(network)
-    x = np.random.default_rng(1).normal(size=(10, *SHAPE))
-    one, other = all_scores([(network, params), as_deep_lcn(network, params, SHAPE)], x)
-    assert np.abs(one - other).max() <= 1e-12
-    with pytest.raises(ValueError, match="a maximum over neurons is no ReLU layer"):
-        as_deep_fcn(network, params, SHAPE)
+def test_a_maximum_takes_a_layer_for_every_round():
+    """6 x 7 positions pooled by 2 x 2: four meet in two rounds; then 3 x 4 in four."""
+    network = DeepCNN(channels=(2,), kernel=2, pool=2, readout="max")
+    fcn, full = as_deep_fcn(network, random_params(network), SHAPE)
+    # 42 positions, 2 channels; blocks of 4, and three of 2 at the end of the rows; 12 maxima of each channel
+    assert fcn.widths[:3] == (84, 84, 2 * (9 * 2 + 3))
+    assert len(fcn.widths) == 1 + 2 + 4 and fcn.widths[3:] == (24, 12, 6, 4)
+    assert all(not np.any(bias) for bias in full["b"][1:])

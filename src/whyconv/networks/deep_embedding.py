@@ -2,7 +2,8 @@
 
 As for one layer (:mod:`whyconv.networks.embedding`): copied filters, then zeros outside the window. Layer by
 layer, a neuron of the FCN is a channel at a position. Averages are linear, so that pooling and readout by
-average become part of the next layer's weights; a maximum is not, and has no such network.
+average become part of the next layer's weights. A maximum takes layers of its own, ceil(log2 k) of them for
+the largest of k neurons: two meet in max(a, b) = relu(a - b) + relu(b), true for b >= 0, as after ReLU.
 """
 
 from __future__ import annotations
@@ -30,24 +31,55 @@ def as_deep_lcn(network: DeepCNN, params: Params, shape: tuple[int, ...]) -> tup
 
 
 def as_deep_fcn(network: DeepCNN, params: Params, shape: tuple[int, ...]) -> tuple[DeepFCN, Params]:
-    """A deep network over windows as a fully connected one with positions * channels neurons a layer."""
-    if network.readout == "max" or (network.pool > 1 and network.pooling == "max"):
-        raise ValueError("a maximum over neurons is no ReLU layer; take pooling and readout by average")
+    """A deep network over windows as a fully connected one, with positions * channels neurons a layer."""
     lcn, local = as_deep_lcn(network, params, shape)
-    reading, channels, weights = np.eye(math.prod(shape)), shape[2], []
-    for layer, filters in zip(lcn.layers(shape), local["w"], strict=True):
-        weights.append(dense(layer.windows, np.asarray(filters), channels) @ reading)
+    reading, channels = np.eye(math.prod(shape)), shape[2]
+    weights, biases = [], []
+    for number, layer in enumerate(lcn.layers(shape)):
+        weights.append(dense(layer.windows, np.asarray(local["w"][number]), channels) @ reading)
+        biases.append(np.ravel(local["b"][number]) if lcn.biases else np.zeros(0))
         channels = layer.channels
-        reading = np.kron(averages(layer.windows.counts, lcn.pool), np.eye(channels))
+        pooling = averages(layer.windows.counts, lcn.pool)
+        if lcn.pooling == "average" or lcn.pool == 1:
+            reading = np.kron(pooling, np.eye(channels))
+        else:
+            groups = np.argmax(pooling > 0, axis=0)[:, None] * channels + np.arange(channels)
+            reading = _largest(np.eye(groups.size), groups.ravel(), weights, biases)
     u = np.moveaxis(np.asarray(params["u"]), 1, 0)
+    positions = len(reading) // channels
     if lcn.readout == "average":
-        positions = len(reading) // channels
         u = np.repeat(u / positions, positions, axis=1)
-    full = {"w": weights, "u": u.reshape(lcn.outputs, -1) @ reading}
+    elif lcn.readout == "max":
+        reading = _largest(reading, np.tile(np.arange(channels), positions), weights, biases)
+    full: Params = {"w": weights, "u": u.reshape(lcn.outputs, -1) @ reading}
     if lcn.biases:
-        full |= {"b": [np.ravel(part) for part in local["b"]], "c": params["c"]}
+        full |= {"b": biases, "c": params["c"]}
     fcn = DeepFCN(widths=tuple(map(len, weights)), outputs=lcn.outputs, biases=lcn.biases)
     return fcn, jax.tree.map(lambda part: jnp.asarray(part, params["u"].dtype), full)
+
+
+def _largest(
+    reading: np.ndarray, groups: np.ndarray, weights: list[np.ndarray], biases: list[np.ndarray]
+) -> np.ndarray:
+    """How to read the largest number of every group off the last layer, after those added to the lists.
+
+    ``reading`` (numbers, neurons) tells how the numbers, none of them negative, are read off the last layer
+    so far; ``groups`` tells the group of each, from 0. Numbers meet in pairs, and an odd one goes on.
+    """
+    from scipy.linalg import block_diag
+
+    items = [reading[groups == group] for group in range(groups.max() + 1)]
+    while max(map(len, items)) > 1:
+        rows, sums = [], []
+        for each in items:
+            half = len(each) // 2
+            one, other, odd = each[:half], each[half : 2 * half], each[2 * half :]
+            rows += [one - other, other, odd]
+            sums.append(block_diag(np.tile(np.eye(half), 2), np.eye(len(odd))))
+        weights.append(np.concatenate(rows))
+        biases.append(np.zeros(len(weights[-1])))
+        items = np.split(block_diag(*sums), np.cumsum([len(each) for each in sums])[:-1])
+    return np.concatenate(items)
 
 
 def dense(windows: Windows, filters: np.ndarray, channels: int) -> np.ndarray:
