@@ -79,5 +79,23 @@ def test_every_arm_is_shown_at_its_last_place():
     assert read(base64.b64decode(images[2]))[0, 0].tolist() == [33, 102, 172]
 
 
+def test_the_title_tells_where_and_locality_is_that_of_all_seeds():
+    points, rows = [], {}
+    for arm, n, seed, score in [
+        ("CNN", 5, 0, 0.9),
+        ("CNN", 9, 0, 0.2),
+        ("CNN", 9, 1, 0.4),
+        ("CNN", 9, 2, 0.6),
+    ]:
+        key = f"{arm}{n}{seed}"
+        points.append(SimpleNamespace(labels={"arm": arm, "n": n}, trial=SimpleNamespace(key=key)))
+        trace = {"filters_shape": [1.0, 2.0, 2.0, 1.0], "filters": [1.0] * 4} if seed == 0 else {}
+        rows[key] = SimpleNamespace(trace=trace, result={"locality": score})
+    ((title, drawing),) = filters(SimpleNamespace(points=points, rows=rows)).items()
+    assert "of seed 0 at n = 9," in title and "1 for one pixel" in title
+    # mean 0.4, t(2) 4.303, standard deviation 0.2
+    assert "locality 0.40 [-0.10, 0.90]" in "".join(ElementTree.fromstring(drawing).itertext())
+
+
 def test_there_is_no_picture_without_filters():
     assert filters(run_of({("SVM", 5): {}})) == {}

@@ -22,45 +22,57 @@ def filters(run: Run) -> dict[str, str]:
     """One picture of what the arms' first layers have learned, at the last value of the study's axis."""
     import numpy as np
 
-    arms: dict[str, tuple[np.ndarray, float]] = {}
-    places: dict[str, set[str]] = {}
+    arms: dict[str, np.ndarray] = {}
+    places: dict[str, frozenset[str]] = {}
+    scores: dict[tuple[str, frozenset[str]], list[float]] = {}
     for point in run.points:
         row = run.rows.get(point.trial.key)
-        if row is None or "filters" not in row.trace or "arm" not in point.labels:
+        if row is None or "arm" not in point.labels or "locality" not in row.result:
             continue
-        shape = [int(size) for size in row.trace["filters_shape"]]
-        found = np.asarray(row.trace["filters"]).reshape(shape)
-        arms[str(point.labels["arm"])] = found, float(row.result.get("locality", float("nan")))
-        places[str(point.labels["arm"])] = {
+        arm = str(point.labels["arm"])
+        place = frozenset(
             f"{name} = {value:,}" for name, value in point.labels.items() if isinstance(value, int)
-        }
+        )
+        scores.setdefault((arm, place), []).append(float(row.result["locality"]))
+        if "filters" in row.trace:
+            shape = [int(size) for size in row.trace["filters_shape"]]
+            arms[arm], places[arm] = np.asarray(row.trace["filters"]).reshape(shape), place
     if not arms:
         return {}
     chosen = sorted(arms, key=lambda arm: "permuted" in arm or "shuffled" in arm)[:LARGEST]
-    grey = any(found.shape[3] != 3 for found, _ in arms.values())
+    grey = any(found.shape[3] != 3 for found in arms.values())
     told = "red positive, blue negative" if grey else "grey for zero, in their own colours"
     rest = f"; {LARGEST} of {len(arms)} networks" if len(arms) > LARGEST else ""
-    common = sorted(set.intersection(*(places[arm] for arm in chosen)))
+    common = sorted(frozenset.intersection(*(places[arm] for arm in chosen)))
     where = f" at {', '.join(common)}" if common else ""
     title = (
         f"Filters of the first layer after training: the strongest of seed 0{where}, {told}{rest}. "
-        "Locality: 1 for one pixel, 0 for the whole image"
+        "Locality, over all seeds: 1 for one pixel, 0 for the whole image"
     )
-    return {title: picture({arm: arms[arm] for arm in chosen})}
+    return {title: picture({arm: (arms[arm], _told(scores[arm, places[arm]])) for arm in chosen})}
 
 
-def picture(arms: dict[str, tuple[Any, float]]) -> str:
-    """A row of filters for every arm, with its locality."""
+def _told(scores: list[float]) -> str:
+    """The mean locality with its interval."""
+    from whyconv.measure.intervals import mean_interval
+
+    known = [score for score in scores if not isnan(score)]
+    if not known:
+        return ""
+    found = mean_interval(known)
+    mean, low, high = (f"{0.0 if abs(v) < 0.005 else v:.2f}" for v in (found.mean, found.low, found.high))
+    return f"locality {mean} [{low}, {high}]" if len(known) > 1 else f"locality {mean}"
+
+
+def picture(arms: dict[str, tuple[Any, str]]) -> str:
+    """A row of filters for every arm, with what is told of its locality."""
     parts, top = [], 0.0
-    for arm, (found, locality) in arms.items():
+    for arm, (found, told) in arms.items():
         rows, columns = found.shape[1:3]
         shown = 1 if columns > 4 * rows else min(len(found), 8)
         width = (WIDTH - GAP * (shown - 1)) / shown
         width = min(width, 64.0 if shown > 1 else WIDTH)
         height = width * rows / columns
-        told = (
-            "" if isnan(locality) else f"locality {abs(locality) if abs(locality) < 0.005 else locality:.2f}"
-        )
         parts.append(text(0, top + 16, arm, "strong"))
         parts.append(text(WIDTH, top + 16, told, "quiet", "end"))
         top += 26
