@@ -241,6 +241,12 @@ def test_sizes_beyond_the_set_are_left_out_and_named():
     assert "Left out" not in configured().remarks()
 
 
+def test_the_fcn_is_as_wide_as_the_readout_after_pooling_or_as_told():
+    assert configured().networks[FCN]["widths"] == [4 * 4 * 16]
+    wide = configured(fcn_width=4096)
+    assert wide.networks[FCN]["widths"] == [4096] and "The FCN has 4,096 hidden units." in wide.remarks()
+
+
 def test_settings_that_make_no_sense_are_refused():
     for settings in (
         {"m": [100]},

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Step(NamedTuple):
-    """A prior, and two arms that differ by nothing else: one without it, one that has it."""
+    """A prior, and two arms, one without it and one that has it."""
 
     prior: str
     without: str
