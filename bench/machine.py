@@ -48,7 +48,10 @@ def describe() -> str:
 
 
 def sgemm_peak() -> float:
-    """FLOP/s of NumPy's float32 matrix product with all cores: the best of a few."""
+    """FLOP/s of NumPy's float32 matrix product: the best of a few.
+
+    With all cores, or with the threads that OPENBLAS_NUM_THREADS allowed when NumPy was imported.
+    """
     a, b = (np.random.default_rng(i).random((PEAK_SIZE, PEAK_SIZE), np.float32) for i in range(2))
     seconds = []
     for _ in range(PEAK_REPEATS):

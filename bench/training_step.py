@@ -4,8 +4,11 @@ Batches of 128 in single precision. whyconv runs the compiled programs of its ``
 ordinary loop; both in this process with the same number of threads, taking turns, 16 steps each. Shown are
 medians over the turns, the median ratio of neighbouring turns, in seconds and in processor seconds (which
 neighbours hardly change, if threads do not wait for each other), and the share of the machine's sgemm peak
-(NumPy, as many threads) at which whyconv makes the products of a step. Compilation is not counted. Exits with
-1 if the sides do not have the same losses in the first epoch.
+(NumPy, as many threads) at which whyconv makes the products of a step. Compilation is not counted.
+
+Before that a trial of the paper's size runs in a process of its own (``paper_trial.py``, a minute or two; it
+needs MNIST), for the memory it takes. Exits with 1 if a goal is missed, or if the sides do not have the same
+losses in the first epoch. Run it on a quiet machine.
 """
 
 from __future__ import annotations
@@ -16,6 +19,7 @@ import math
 import os
 import statistics
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -26,6 +30,9 @@ from typing import Any
 OUT = Path("build/bench")
 BATCH, BATCHES = 128, 16
 AGREE = 0.01
+GIB = 2**30
+MEMORY_GOAL = 4 * GIB
+"""What a trial of the paper's size may take at most."""
 
 
 @dataclass(frozen=True)
@@ -67,31 +74,61 @@ def main() -> int:
     parser.add_argument("--threads", type=int, default=1, help="of both sides; 1 as in whyconv's workers")
     parser.add_argument("--rounds", type=int, default=15, help="turns of each side")
     parser.add_argument("--patience", type=float, default=2, help="minutes to wait for a quiet machine")
+    parser.add_argument("--memory", action="store_true", help="only the memory of a trial; needs no PyTorch")
     parser.add_argument("--json", action="store_true", help="print what is written to build/bench")
     chosen = parser.parse_args()
     allow(chosen.threads)
+    told = {"memory": paper_memory()}  # first: a process that is started begins with its parent's peak
+    if not chosen.memory:
+        told |= steps(chosen.threads, chosen.rounds, chosen.patience)
+    OUT.mkdir(parents=True, exist_ok=True)
+    name = "memory" if chosen.memory else chosen.threads
+    (OUT / f"training_step_{name}.json").write_text(json.dumps(told, indent=2) + "\n")
+    print(json.dumps(told, indent=2)) if chosen.json else show(told)
+    return 0 if good(told) else 1
+
+
+def good(told: dict[str, Any]) -> bool:
+    """Whether every goal was met by sides that did the same."""
+    lines = told.get("cases", [])
+    return told["memory"]["met"] and all(line["met"] and line["losses_agree"] for line in lines)
+
+
+def paper_memory() -> dict[str, Any]:
+    """The largest memory of a trial of the paper's size, in a process of its own."""
+    from machine import timed as process
+    from whyconv.runner.worker import surroundings
+
+    print("A trial of the paper's size ...", file=sys.stderr, flush=True)
+    with tempfile.TemporaryDirectory() as folder:
+        out, script = Path(folder) / "out.json", Path(__file__).with_name("paper_trial.py")
+        command = [sys.executable, str(script), str(out)]
+        took = process(command, surroundings(os.environ), Path(folder) / "log")
+        told = json.loads(out.read_text())
+    met = told["peak_bytes"] <= MEMORY_GOAL
+    return {**told, "seconds": took.seconds, "goal_bytes": MEMORY_GOAL, "met": met}
+
+
+def steps(threads: int, rounds: int, patience: float) -> dict[str, Any]:
+    """Training steps of every case."""
     from machine import describe, sgemm_peak, wait_until_quiet
 
     lines = []
     peak = sgemm_peak()
     for case in CASES:
-        wait_until_quiet(chosen.patience)
+        wait_until_quiet(patience)
         print(f"{case.title} ...", file=sys.stderr, flush=True)
-        lines.append(measured(case, chosen.rounds, chosen.threads))
+        lines.append(measured(case, rounds, threads))
     peak = max(peak, sgemm_peak())
     for line in lines:
         line["share_of_peak"] = line["gflop"] * 1e12 / line["whyconv_ms"] / peak
-    told = {
+    return {
         "machine": describe(),
         "versions": {name: version(name) for name in ("whyconv", "jax", "torch", "optax")},
-        "threads": chosen.threads,
+        "threads": threads,
         "sgemm_peak_gflops": peak / 1e9,
         "cases": lines,
     }
-    OUT.mkdir(parents=True, exist_ok=True)
-    (OUT / f"training_step_{chosen.threads}.json").write_text(json.dumps(told, indent=2) + "\n")
-    print(json.dumps(told, indent=2)) if chosen.json else show(told)
-    return 0 if all(line["losses_agree"] for line in lines) else 1
 
 
 def allow(threads: int) -> None:
@@ -127,6 +164,7 @@ def measured(case: Case, rounds: int, threads: int) -> dict[str, Any]:
         "ratio": ratio,
         "processor_ratio": processor_ratio,
         "goal": case.goal,
+        "met": ratio >= case.goal,
         "gflop": gflop,
         "first_losses": losses,
         "losses_agree": abs(losses[0] - losses[1]) <= AGREE * losses[1],
@@ -186,18 +224,31 @@ def first_products(network: Any, shape: tuple[int, ...]) -> int:
 
 
 def show(told: dict[str, Any]) -> None:
-    """Print the table."""
+    """Print the memory and the table."""
+    memory = told["memory"]
+    print(
+        f"A trial of the paper's size, cut to one epoch: {memory['peak_bytes'] / GIB:.2f} GiB at most, goal "
+        f"{memory['goal_bytes'] / GIB:g} GiB, {verdict(memory)} ({memory['seconds']:.0f} s)"
+    )
+    if "cases" not in told:
+        return
     print(f"{told['machine']}; {', '.join(' '.join(item) for item in told['versions'].items())}")
     print(
         f"Threads: {told['threads']}, sgemm peak {told['sgemm_peak_gflops']:.0f} GFLOP/s, batches of {BATCH}"
     )
-    print(f"{'':50}{'whyconv ms':>12}{'PyTorch ms':>12}{'ratio':>8}{'processor':>11}{'goal':>7}{'peak':>7}")
+    heads = f"{'whyconv ms':>12}{'PyTorch ms':>12}{'ratio':>8}{'processor':>11}{'goal':>7}{'':8}{'peak':>7}"
+    print(f"{'':50}{heads}")
     for line in told["cases"]:
-        ratios = f"{line['ratio']:8.2f}{line['processor_ratio']:11.2f}{line['goal']:7.2f}"
+        ratios = f"{line['ratio']:8.2f}{line['processor_ratio']:11.2f}{line['goal']:7.2f}{verdict(line):>8}"
         times = f"{line['whyconv_ms']:12.2f}{line['torch_ms']:12.2f}"
         print(f"{line['title']:50}{times}{ratios}{line['share_of_peak']:7.0%}")
         if not line["losses_agree"]:
             print(f"The sides differ: mean losses of the first epoch {line['first_losses']}")
+
+
+def verdict(line: dict[str, Any]) -> str:
+    """In a word."""
+    return "met" if line["met"] else "missed"
 
 
 if __name__ == "__main__":

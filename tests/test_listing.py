@@ -3,6 +3,7 @@
 import pytest
 
 from whyconv import listing, registry
+from whyconv.learners.margin import LinearSVM
 from whyconv.settings import configure
 
 OWN = [piece for kind in registry.KINDS for piece in registry.pieces(kind) if "whyconv." in piece.__module__]
@@ -60,3 +61,37 @@ def test_a_default_as_it_is_told_can_be_given_again(name):
     told = listing.one(name)["settings"]
     again = configure(name, "quick", {field: about["default"] for field, about in told.items()})
     assert again == registry.find("study", name)()
+
+
+@pytest.mark.parametrize(
+    ("name", "own", "inherited"),
+    [
+        ("sequence", "'counted'", ["'images'", "'batches'", "'permuted'", "'shifted_tests'", "'shift'"]),
+        ("deep-lcn", "Own filters", ["as deep-cnn:", "'pool' x 'pool'", "'kernel', 'stride'", "'biases'"]),
+        ("k-junta", "hidden order", ["as k-pattern:", "'label_noise' = p"]),
+        ("lcn", "Own filters", ["as cnn:", "'init_law'"]),
+    ],
+)
+def test_settings_that_come_from_a_parent_are_explained_once_after_its_own(name, own, inherited):
+    told = listing.text({**listing.one(name), "settings": {}})
+    places = [told.index(words) for words in (own, *inherited)]
+    assert places == sorted(places)
+    assert all(told.count(words) == 1 for words in inherited)
+    assert "Subclasses" not in told, "what all of its kind have in common is for those who write one"
+
+
+class Mixin:
+    """What a plain class says."""
+
+
+class Silent:
+    pass
+
+
+def test_plain_classes_among_the_parents_do_no_harm():
+    class Mixed(Mixin, Silent, LinearSVM):
+        """A piece of one's own."""
+
+    told = listing._documents(Mixed)
+    assert told[:3] == ["A piece of one's own.", "What a plain class says.", "Otherwise it is as svm:"]
+    assert len(told) == 4 and told[3].startswith(LinearSVM.summary())

@@ -63,3 +63,10 @@ Last, a line."""
         "    a formula that",
         "      is too long",
     ]
+
+
+def test_a_formula_that_begins_with_a_sign_is_no_item():
+    formula = "The loss is\n\n    - y log p\n    = z,\n    2. + 3 x\n    + 4\n\nsummed."
+    assert wrapped(formula, 40) == formula
+    nested = "- one\n  - two that\n    goes on\n- three"
+    assert wrapped(nested, 40) == "- one\n  - two that goes on\n- three"

@@ -1,9 +1,13 @@
 """What a run says: one of a thing is singular."""
 
+from types import SimpleNamespace
+
 import pytest
 
 from whyconv import api, cli, terminal
+from whyconv.learners import Cost
 from whyconv.runner.events import Finished, Interrupted, Planned
+from whyconv.runner.forecast import RATE
 from whyconv.runner.store import Store
 
 
@@ -48,6 +52,47 @@ def test_one_failed_and_one_from_elsewhere(capsys):
     told = said(capsys, Planned(5, 4, 2, {"never run": 1}, 2), 5)
     assert "2 of the reused failed before (--retry-failed runs them again)" in told
     assert "2 reused rows come from another environment" in told and told.endswith("5 of 5 trials, done.\n")
+
+
+def lasting(*minutes):
+    """Trials that take so many minutes, as far as a forecast asks."""
+    return tuple(
+        SimpleNamespace(
+            key=str(place), m=1, network=None, form=None, program="p", streams=False,
+            task=SimpleNamespace(shape=()),
+            learner=SimpleNamespace(cost=lambda *_, flops=60 * RATE * each: Cost(flops, 2 * flops, 0.0)),
+        )
+        for place, each in enumerate(minutes)
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("left", "words"), [(0, "About 8 s on 1 worker"), (9, "About 10 min on 1 worker (at most 20 min)")]
+)
+def test_a_run_that_goes_on_takes_the_time_of_the_trials_left(capsys, left, words):
+    trials = lasting(*[0] * 9, 10)
+    kept = frozenset(trial.key for trial in trials) - {str(left)}
+    plan = Planned(10, 9, 0, {"never run": 1}, 0, (trials[left],), kept)
+    assert words in said(capsys, plan, 10, outlook=lambda self: trials)
+
+
+def test_an_adaptive_run_counts_what_is_to_follow(capsys):
+    trials = lasting(1, 1, 1, 1, 6, 8)
+    plan = Planned(3, 2, 0, {"never run": 1}, 0, (trials[2],), frozenset("01"))
+    told = said(capsys, plan, 3, outlook=lambda self: trials, adaptive=True)
+    assert "others follow from what these show, about 6 in all" in told
+    assert "About 16 min on 1 worker (at most 32 min)" in told
+
+
+@pytest.mark.parametrize(("verdict", "code"), [("shown", "\x1b[39m"), ("fails", "\x1b[31m")])
+def test_what_is_only_shown_is_not_red(verdict, code, capsys, monkeypatch):
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    study = SimpleNamespace(name="paper.fig1", title="A figure")
+    run = SimpleNamespace(judgement=None, verdict=verdict, study=study, variant="")
+    terminal.print_verdicts([], [run])
+    assert capsys.readouterr().out.splitlines()[1].startswith(code + verdict)
 
 
 @pytest.mark.parametrize(

@@ -165,11 +165,13 @@ def report(
         str | None, typer.Option(metavar="CLAIM|PAPER|all", help="Claims to decide and show.")
     ] = None,
     load: Load = None,
+    data: Data = None,
 ) -> None:
     """Write one self-contained HTML file: verdicts, figures, commands, seeds, environment."""
     from whyconv import api, terminal
     from whyconv.report.assemble import assemble
 
+    use(data)
     runs = api.open_runs(folder, load or ())
     claims = api.check(check, load or (), watch=_announcer(False)) if check else []
     path = assemble(runs, out or folder / "report.html", claims, _command_line())

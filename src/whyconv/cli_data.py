@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import textwrap
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -61,9 +62,7 @@ def fetch(
     from whyconv.tasks.images.download import fetch as download
 
     use(data)
-    for each in name:
-        images.resolve(each, ())  # refuse all before anything is downloaded
-    for each in name:
+    for each in _known(name):
         if each == DIGITS:
             print(f"digits: {images.describe(DIGITS)}; nothing to download.")
             continue
@@ -92,17 +91,18 @@ def verify(
     from whyconv.terminal import complain
 
     use(data)
+    found = {each: places(each) for each in _known(name or names()) if each != DIGITS}
+    for each in found if name else ():
+        if not found[each]:
+            what = unpacked(each) or f"{each} is not here"
+            raise UserError(f"{what}; run whyconv data fetch {each}, or give a folder by --data.")
     good = True
     for each in name or names():
         if each == DIGITS:
             images.load(DIGITS)
             print(f"digits: {images.describe(DIGITS)}, intact.")
             continue
-        found = places(each)
-        if name and not found:
-            what = unpacked(each) or f"{each} is not here"
-            raise UserError(f"{what}; run whyconv data fetch {each}, or give a folder by --data.")
-        for place in found:
+        for place in found[each]:
             wrong = images.problems(each, place)
             good = good and not wrong
             for sentence in wrong:
@@ -111,6 +111,14 @@ def verify(
                 print(f"{each}: {images.describe(each, place.batches)}, intact in {place.folder}.")
     if not good:
         raise typer.Exit(2)
+
+
+def _known(given: Sequence[str]) -> Sequence[str]:
+    """The names as given; one that no set has is refused before any file is read or downloaded."""
+    for each in given:
+        if each != DIGITS:
+            known(each)
+    return given
 
 
 def _about(name: str) -> dict[str, Any]:

@@ -58,12 +58,23 @@ def one(name: str) -> dict[str, Any]:
     }
 
 
-def _documents(piece: type) -> list[str]:
-    """What a piece says of itself, and what the unnamed class of its module says that it is a case of."""
+def _documents(piece: type[Piece]) -> list[str]:
+    """What a piece says of itself, then what the classes say that it has settings from, nearest first.
+
+    What every piece of its kind says is left out; a piece that it is made from is named.
+    """
+    contract = next(base for base in piece.__mro__ if "kind" in vars(base))
     shared = [
-        base for base in piece.__mro__[1:] if base.__module__ == piece.__module__ and not vars(base)["name"]
+        base
+        for base in piece.__mro__[1:]
+        if base not in contract.__mro__ and (issubclass(base, Piece) or base.__module__ == piece.__module__)
     ]
-    return [inspect.cleandoc(each.__doc__ or "") for each in (piece, *shared)]
+    told = [inspect.cleandoc(piece.__doc__ or "")]
+    for base in shared:
+        text, name = inspect.cleandoc(base.__doc__ or ""), vars(base).get("name", "")
+        if text and text not in told:
+            told += [f"Otherwise it is as {name}:", text] if name else [text]
+    return told
 
 
 def _allowed(about: dict[str, Any]) -> str:
@@ -176,7 +187,7 @@ def _pieces(told: dict[str, Any], width: int) -> str:
         if not pieces:
             continue
         lines.append(kind.upper())
-        margin = max(len(piece["name"]) for piece in pieces) + 4 if pieces else 0
+        margin = max(len(piece["name"]) for piece in pieces) + 4
         for piece in pieces:
             head = f"  {piece['name']:<{margin - 2}}"
             place = piece["reference"].partition(", ")[2] or piece["reference"]

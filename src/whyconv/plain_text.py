@@ -31,7 +31,10 @@ def _plain(found: re.Match[str]) -> str:
 
 
 def wrapped(text: str, width: int) -> str:
-    """A docstring at this width: paragraphs and items of lists are filled, indented lines stay lines."""
+    """A docstring at this width: paragraphs and items of lists are filled, indented lines stay lines.
+
+    An indented line that begins with a dash is an item only within a list, else a formula.
+    """
     lines: list[str] = []
     block: list[str] = []
     hanging = 0
@@ -43,7 +46,8 @@ def wrapped(text: str, width: int) -> str:
             block.clear()
 
     for line in text.splitlines():
-        item, indent = _ITEM.match(line), len(line) - len(line.lstrip())
+        indent = len(line) - len(line.lstrip())
+        item = _ITEM.match(line) if hanging or not indent else None
         if not line.strip():
             flush()
             lines.append("")

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from whyconv.api import Run
     from whyconv.studies import Study
+    from whyconv.trial import Trial
 
 PLAIN_EVERY = 10.0
 PLAIN_WIDTH = 10_000
@@ -33,7 +34,9 @@ COLOURS = {
     "vacuous": "magenta",
     "undecided": "magenta",
     "fails": "red",
+    "shown": "default",
 }
+"""Of verdicts; any other one, such as *incomplete*, is red."""
 
 
 class Progress:
@@ -41,8 +44,8 @@ class Progress:
 
     def __init__(self, workers: int, study: Study) -> None:
         self._workers = workers
-        self._trials = {trial.key: trial for trial in study.outlook()}
-        self._typical = sum(map(seconds, self._trials.values())) / max(1, len(self._trials))
+        self._outlook = {trial.key: trial for trial in study.outlook()}
+        self._costs: dict[str, float] = {}
         self._rounds = 0 if study.adaptive else -1
         self._total = 0
         self._console = Console(stderr=True)
@@ -93,7 +96,7 @@ class Progress:
             rows = count(event.other_environment, "reused row comes", "reused rows come")
             parts.append(f"{rows} from another environment")
         self._rounds += self._rounds >= 0
-        total = max(event.total, len(self._trials)) if self._rounds > 0 else event.total
+        total = max(event.total, len(self._outlook)) if self._rounds > 0 else event.total
         self._total = total
         if self._rounds == 1 and new:
             parts.append(f"others follow from what these show, about {total} in all")
@@ -101,16 +104,23 @@ class Progress:
             self._say("; ".join(parts) + ".")
         if not new:
             return
-        rest = total - event.total + new
-        self._expected = self._done_expected + self._typical * rest
+        todo = [*event.new, *self._following(event, total - event.total)]
+        self._costs = {trial.key: seconds(trial) for trial in todo}
+        self._expected = self._done_expected + sum(self._costs.values())
         if self._rounds <= 1:
-            guess, share = forecast(self._trials.values(), self._workers), rest / max(1, total)
+            guess = forecast(todo, self._workers)
             self._say(
-                f"About {duration(guess.seconds * share)} on {count(guess.workers, 'worker')} (at most "
-                f"{duration(guess.seconds_limit * share)}), {guess.memory / 1e9:.1f} GB of memory."
+                f"About {duration(guess.seconds)} on {count(guess.workers, 'worker')} (at most "
+                f"{duration(guess.seconds_limit)}), {guess.memory / 1e9:.1f} GB of memory."
             )
         if self._console.is_terminal:
             self._start_bar(total, event.total - new)
+
+    def _following(self, event: Planned, number: int) -> list[Trial]:
+        """So many trials that an adaptive study may plan later: of its outlook, evenly."""
+        planned = event.kept.union(trial.key for trial in event.new)
+        later = [trial for key, trial in self._outlook.items() if key not in planned]
+        return [later[place * len(later) // number] for place in range(number)]
 
     def _start_bar(self, total: int, done: int) -> None:
         from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
@@ -146,7 +156,7 @@ class Progress:
             self._bar.update(self._task, description=f"{self._left()} left")
 
     def _expect(self, key: str) -> float:
-        return seconds(self._trials[key]) if key in self._trials else self._typical
+        return self._costs[key]
 
     def _left(self) -> str:
         """What is expected still, times the median of what trials took against what was expected.

@@ -1,16 +1,21 @@
 """Figure 5 shows real training images, and outlines the digit that decides."""
 
 import base64
+import sys
 import zlib
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from whyconv.report.digit_picture import EACH, examples, picture
+from whyconv import cli
+from whyconv.report.digit_picture import EACH, examples, figure5, picture
+from whyconv.runner.store import Store
 from whyconv.settings import configure
 from whyconv.tasks import images
 from whyconv.tasks.digit_grid import DigitGrid
+from whyconv.tasks.images import download
+from whyconv.tasks.images.catalogue import known
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -60,3 +65,57 @@ def test_it_is_self_contained_and_falls_back_on_the_embedded_digits(monkeypatch,
     ((caption, svg),) = configure("brutzkus.fig3c", "paper").pictures().items()
     assert "3 or 5" in caption and "not MNIST" in caption
     assert "prefers-color-scheme" in svg and svg.count("http") == 1 and len(svg) < 60_000
+
+
+def never(name):
+    raise AssertionError(f"{name} would be downloaded")
+
+
+def with_files(folder, name, batches=None):
+    """A folder that has the files of a set by their names only."""
+    home = folder / name
+    home.mkdir(parents=True)
+    for file in known(name).files(batches):
+        (home / file.name).write_bytes(b"damaged")
+    return folder
+
+
+@pytest.fixture
+def nowhere(monkeypatch, tmp_path):
+    """No data on this machine, and none to be downloaded."""
+    monkeypatch.delenv("WHYCONV_DATA", raising=False)
+    monkeypatch.setenv("WHYCONV_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(download, "fetch", never)
+
+
+def test_other_batches_are_not_downloaded(nowhere, monkeypatch, tmp_path):
+    monkeypatch.setenv("WHYCONV_DATA", str(with_files(tmp_path / "data", "cifar-10", (1,))))
+    ((caption, svg),) = figure5(DigitGrid(images="cifar-10", batches=(2,))).items()
+    assert "ship with scikit-learn" in caption and svg.startswith("<svg")
+    assert "CIFAR-10 in part: 10,000 of 50,000 training images (batch 2), are not on this machine" in caption
+
+
+@pytest.mark.parametrize("folder", ["damaged", "missing"])
+def test_a_report_is_made_whatever_the_data(folder, nowhere, monkeypatch, tmp_path, capsys):
+    """Files that are damaged, or a folder that is none, leave the embedded digits and a caption."""
+    with_files(tmp_path / "damaged", "mnist")
+    with Store.open(tmp_path / "rows") as store:
+        store.record_run(configure("brutzkus.fig3c", "paper"), "paper", [], "whyconv run brutzkus.fig3c")
+    monkeypatch.setenv("WHYCONV_DATA", str(tmp_path / folder))
+    monkeypatch.setattr(sys, "argv", ["whyconv", "report", str(tmp_path / "rows")])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 0, capsys.readouterr().err
+    page = (tmp_path / "rows" / "report.html").read_text("utf-8")
+    assert (
+        "not MNIST), since the images of the run, MNIST, 60,000 + 10,000 images of 28 x 28, cannot " in page
+    )
+    assert str(tmp_path) not in page.replace(str(tmp_path / "rows"), "")
+
+
+def test_a_report_looks_into_the_folder_it_is_given(nowhere, monkeypatch, tmp_path, capsys):
+    monkeypatch.setattr(sys, "argv", ["whyconv", "report", str(tmp_path), "--data", str(tmp_path / "none")])
+    with pytest.raises(SystemExit) as left:
+        cli.main()
+    assert left.value.code == 2
+    assert f"the data folder {tmp_path / 'none'} does not exist" in capsys.readouterr().err

@@ -1,11 +1,13 @@
 """The coordinator gets everything done, whatever single trials do."""
 
 import os
+import selectors
 import signal
 import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import pytest
 from runner_fakes import (
@@ -62,7 +64,7 @@ FATES = {
     "inf": "ValueError: the column 'third' holds -inf, which is not a finite number",
     "trace": "ValueError: the trace 'loss' holds nan, which is not a finite number",
     "array": "TypeError: the column 'value' holds a list; allowed are numbers, texts, True and False.",
-    "hang": "hung: no progress for 1 s",
+    "hang": "hung: no progress for 2 s",
     "kill": "worker died: killed by SIGKILL",
     "exit0": "worker died: exit code 0",
     "exit3": "worker died: exit code 3",
@@ -79,7 +81,7 @@ FATES = {
 
 def test_a_trial_that_ends_badly_costs_itself_only(tmp_path):
     study = FakeGrid(does=tuple(FATES), ms=(10,), seeds=2)
-    _, summary = run(study, tmp_path, limit=1.0)
+    _, summary = run(study, tmp_path, limit=2.0)
     errors = {does: set() for does in FATES}
     for each in summary.rows.values():
         errors[each.spec["learner"].get("does", "work")].add(each.error)
@@ -99,6 +101,8 @@ def test_failed_rows_are_kept_unless_they_are_to_be_retried(tmp_path):
     assert summary.failed == 2
     events, summary = run(study, tmp_path, retry_failed=True)
     assert events[0] == Planned(4, 2, 0, {"failed before and tried again": 2}, 0)
+    assert events[0].new == (trial("raise"), trial("raise", seed=1))
+    assert events[0].kept == {trial("work").key, trial("work", seed=1).key}
     assert (summary.reused, summary.ran, summary.failed) == (2, 2, 2)
     with Store.read(tmp_path) as store:
         assert [d.attempt for d in store.durations() if d.key == trial("raise").key] == [1, 2]
@@ -397,6 +401,28 @@ def test_a_stopped_clock_does_not_count_as_a_hang(monkeypatch):
     assert clock.seconds == pytest.approx(1.5)
 
 
+def test_a_worker_that_was_heard_just_now_is_not_hung(tmp_path):
+    """However long the coordinator was at something else before it listened."""
+    waiting = pool.Pool(tmp_path, 1, 1.0, [], EXECUTE)
+    beat = {"type": "beat", "fraction": 0.5}
+    worker = SimpleNamespace(
+        key="k", job={}, ready=True, heard=0.0, death=lambda: "", messages=lambda: [beat], end=lambda: None
+    )
+    reading, writing = os.pipe()
+    os.write(writing, b".")
+    waiting._selector.register(reading, selectors.EVENT_READ, worker)
+    waiting._workers.append(worker)
+    waiting._clock = SimpleNamespace(seconds=0.0)
+    waiting._clock.advance = lambda: setattr(waiting._clock, "seconds", 5.0)
+    try:
+        assert waiting.wait(0.0) == [] and worker.heard == 5.0
+    finally:
+        waiting._workers.clear()
+        waiting.close()
+        os.close(reading)
+        os.close(writing)
+
+
 def test_surroundings_of_a_worker():
     from whyconv.runner.worker import surroundings
 
@@ -408,6 +434,24 @@ def test_surroundings_of_a_worker():
     assert surroundings(made) == made
     assert surroundings({"XDG_CACHE_HOME": "/x"})["JAX_COMPILATION_CACHE_DIR"] == "/x/whyconv/xla"
     assert surroundings({"JAX_PLATFORMS": "cuda"})["JAX_PLATFORMS"] == "cuda"
+
+
+def test_a_platform_that_jax_does_not_have_is_refused_before_any_trial(tmp_path, monkeypatch):
+    monkeypatch.setenv("JAX_PLATFORMS", "no-such")
+    with pytest.raises(
+        UserError, match=r"JAX_PLATFORMS=no-such was given, and JAX cannot use it here \(.*\); "
+    ):
+        run(FakeGrid(seeds=1), tmp_path)
+    with Store.read(tmp_path) as store:
+        assert not store.rows()
+
+
+def test_the_environment_of_rows_knows_what_they_were_computed_on(monkeypatch):
+    monkeypatch.setenv("JAX_PLATFORMS", "cuda")
+    there = environment.describe.__wrapped__()
+    monkeypatch.delenv("JAX_PLATFORMS")
+    assert environment.describe.__wrapped__() == environment.describe()
+    assert there == {**environment.describe(), "jax_platforms": "cuda"}
 
 
 def test_importing_the_runner_is_light():

@@ -31,7 +31,7 @@ def tasks(draw, **fixed):
 @given(tasks())
 @settings(max_examples=12, deadline=None)
 def test_every_input_holds_what_its_label_says(task):
-    contents, labels = map(np.asarray, task.contents(DRAWS, jnp.arange(200)))
+    contents, labels = map(np.asarray, jax.jit(task.contents)(DRAWS, jnp.arange(200)))
     for content, label in zip(contents, labels, strict=True):
         if task.conjunction == 1:
             assert (content == (0 if label == 1 else 1)).sum() == 1
@@ -45,7 +45,7 @@ def test_every_input_holds_what_its_label_says(task):
 
 def test_labels_positions_and_spurious_patterns_are_uniform():
     task = Detection(positions=5, pattern_dim=6, patterns=6)
-    contents, labels = map(np.asarray, task.contents(DRAWS, jnp.arange(20_000)))
+    contents, labels = map(np.asarray, jax.jit(task.contents)(DRAWS, jnp.arange(20_000)))
     assert stats.binomtest(int((labels == 1).sum()), len(labels)).pvalue > 1e-3
     place = (contents < 2).argmax(axis=1)
     assert stats.chisquare(np.bincount(place, minlength=5)).pvalue > 1e-3
@@ -60,7 +60,7 @@ def test_labels_positions_and_spurious_patterns_are_uniform():
 @settings(max_examples=12, deadline=None)
 def test_patterns_have_the_gram_matrix_asked_for(task, coherence):
     task = task.model_copy(update={"coherence": coherence})
-    rows = np.asarray(task.pattern_matrix(WORLD))
+    rows = np.asarray(jax.jit(task.pattern_matrix)(WORLD))
     gram = np.full((task.patterns, task.patterns), coherence)
     np.fill_diagonal(gram, 1.0)
     np.testing.assert_allclose(rows @ rows.T, gram, atol=3e-6)
@@ -78,8 +78,11 @@ def test_random_patterns_differ_between_worlds_and_given_ones_are_used():
 def test_noise_stays_in_the_ball_and_fills_it(law):
     task = Detection(positions=4, pattern_dim=5, patterns=3, noise=0.7, noise_law=law)
     clean = task.model_copy(update={"noise": 0.0})
-    index = jnp.arange(4000)
-    noise = np.asarray(task.examples(WORLD, DRAWS, index).x - clean.examples(WORLD, DRAWS, index).x)
+
+    def made(task):
+        return jax.jit(task.examples)(WORLD, DRAWS, jnp.arange(4000))
+
+    noise = np.asarray(made(task).x - made(clean).x)
     norms = np.linalg.norm(noise, axis=-1).ravel()
     assert norms.max() <= 0.7 + 1e-5
     if law == "sphere":
@@ -101,16 +104,16 @@ def test_a_larger_sample_contains_the_smaller_one_bit_for_bit(task, small, large
 
 def test_an_example_depends_on_its_number_alone():
     task = Detection(positions=3, pattern_dim=4, patterns=4, noise=0.3)
-    some = task.examples(WORLD, DRAWS, jnp.array([7, 3, 900]))
-    many = task.examples(WORLD, DRAWS, jnp.arange(1000))
+    some = jax.jit(task.examples)(WORLD, DRAWS, jnp.array([7, 3, 900]))
+    many = jax.jit(task.examples)(WORLD, DRAWS, jnp.arange(1000))
     np.testing.assert_allclose(some.x, many.x[jnp.array([7, 3, 900])], rtol=1e-5, atol=1e-6)
     assert len(np.unique(np.asarray(many.x).round(5), axis=0)) == 1000
 
 
 def test_scrambling_permutes_coordinates_and_keeps_labels():
     task = Detection(positions=3, pattern_dim=4, patterns=4, noise=0.3)
-    plain = task.examples(WORLD, DRAWS, jnp.arange(50))
-    mixed = task.model_copy(update={"scrambled": True}).examples(WORLD, DRAWS, jnp.arange(50))
+    plain = jax.jit(task.examples)(WORLD, DRAWS, jnp.arange(50))
+    mixed = jax.jit(task.model_copy(update={"scrambled": True}).examples)(WORLD, DRAWS, jnp.arange(50))
     np.testing.assert_array_equal(plain.y, mixed.y)
     flat, other = np.asarray(plain.x).reshape(50, -1), np.asarray(mixed.x).reshape(50, -1)
     order = [int(np.flatnonzero((flat == column[:, None]).all(axis=0))[0]) for column in other.T]
@@ -136,7 +139,7 @@ def test_the_set_law_is_the_law_of_the_sampled_sets(task):
 
     exact = {(members(x), int(y)): p for x, y, p in zip(*law, strict=True)}
     assert len(exact) == len(law.y)
-    contents, labels = map(np.asarray, task.contents(DRAWS, jnp.arange(4000)))
+    contents, labels = map(np.asarray, jax.jit(task.contents)(DRAWS, jnp.arange(4000)))
     seen = {}
     for content, label in zip(contents, labels, strict=True):
         case = (frozenset(content.tolist()), int(label))

@@ -21,7 +21,7 @@ def adadelta(learning_rate: Any, rho: float = 0.9, eps: float = 1e-6) -> optax.G
 
     E[g^2] counts the present gradient, E[u^2] only earlier updates. Written with one quotient that both the
     step and E[u^2] use, since XLA goes through memory five times for Optax's two roots and three times for
-    this: a step of a wide layer is mostly that (1.06 against 1.38 times PyTorch's speed for 3648-1024-1).
+    this: a step of a wide layer is mostly that.
     """
 
     def init(params: Any) -> Averages:

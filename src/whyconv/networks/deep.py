@@ -7,9 +7,9 @@ Layers l = 1..L on images x of rows x columns x channels, sigma = ReLU:
 where W_l sees windows of h_{l-1} in the first three, and all of it in the last. He initialisation,
 w ~ N(0, 2/inputs of a neuron), u ~ N(0, 1/inputs of the readout), b = c = 0.
 
-Weights are stored (out, in) and windows position-major: a step of the four-layer CNN of
-``bench/training_step.py`` took 27 ms on one core so, 32 ms with weights (in, out), 43 ms with examples last,
-and 1400 ms with JAX's own convolution, which is slow inside a compiled loop on CPU.
+Weights are stored (out, in) and windows position-major: the fastest of the layouts tried on one core, weights
+(in, out) and examples last being slower, and JAX's own convolution slower by far inside a compiled loop on
+CPU. ``bench/training_step.py`` measures this one beside PyTorch.
 """
 
 from __future__ import annotations

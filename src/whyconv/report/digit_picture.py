@@ -20,16 +20,30 @@ _STYLE = "<style>@media (prefers-color-scheme: dark) { .ink { filter: invert(1) 
 
 
 def figure5(task: DigitGrid) -> dict[str, str]:
-    """Figure 5 as SVG text, by caption: of the task's images, or the embedded digits if they are not here."""
+    """Figure 5 as SVG text, by caption: of the task's images, or of the embedded digits if those cannot be
+    read here, and says so. Nothing is ever downloaded.
+    """
+    from whyconv.errors import UserError
     from whyconv.tasks import images
+    from whyconv.tasks.images.catalogue import DIGITS
 
-    if not images.here(task.images):
-        task = task.model_copy(update={"images": "digits", "batches": None})
-    caption = (
+    told = images.describe(task.images, task.batches)
+    try:
+        if images.here(task.images, task.batches):
+            return {_caption(task, told): picture(task)}
+        why = "are not on this machine"
+    except UserError:
+        why = "cannot be read on this machine, as whyconv data verify tells"
+    task = task.model_copy(update={"images": DIGITS, "batches": None})
+    told = f"{images.describe(DIGITS)}, since the images of the run, {told}, {why}"
+    return {_caption(task, told): picture(task)}
+
+
+def _caption(task: DigitGrid, told: str) -> str:
+    return (
         f"Images of both classes: the outlined digit decides, {task.positive} or {task.negative}, all others "
-        f"appear in both ({images.describe(task.images, task.batches)})"
+        f"appear in both ({told})"
     )
-    return {caption: picture(task)}
 
 
 def picture(task: DigitGrid, seed: int = 0) -> str:

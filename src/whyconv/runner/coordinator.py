@@ -135,6 +135,8 @@ class _Run:
                     kept_failed=sum(row.status == "failed" for row in reused),
                     new_by_reason=self._reasons.count(point.trial for point in missing),
                     other_environment=sum(row.environment != self._environment for row in reused),
+                    new=tuple(point.trial for point in missing),
+                    kept=frozenset(self._rows.keys() & self.points),
                 )
             )
         return planned

@@ -15,15 +15,21 @@ from whyconv.spec import digest
 PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "scikit-learn", "optax", "whyconv")
 
 
+CPU = "cpu"
+"""What JAX computes on unless JAX_PLATFORMS says otherwise."""
+
+
 @cache
 def describe() -> dict[str, Any]:
     """The environment as plain data. It holds no time and no name of a machine or a person."""
+    platforms = os.environ.get("JAX_PLATFORMS", CPU)
     return {
         "python": platform.python_version(),
         "platform": f"{platform.system()}-{platform.machine()}",
         "cpu": _cpu(),
         "cores": os.cpu_count() or 0,
         "packages": {name: _version(name) for name in PACKAGES},
+        **({} if platforms == CPU else {"jax_platforms": platforms}),
     }
 
 

@@ -11,7 +11,7 @@ from whyconv.errors import UserError
 
 if TYPE_CHECKING:
     from whyconv.studies import Point
-    from whyconv.trial import Row
+    from whyconv.trial import Row, Trial
 
 Labels = Mapping[str, Any]
 
@@ -57,6 +57,10 @@ class Planned:
     """How many trials are about to run, by the reason why there is no row for them."""
     other_environment: int
     """Those of the reused rows that were computed in another environment."""
+    new: tuple[Trial, ...] = field(default=(), compare=False, repr=False)
+    """The trials that are about to run."""
+    kept: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
+    """The keys of the plan's trials that have a row."""
 
 
 @dataclass(frozen=True)

@@ -87,9 +87,10 @@ class Pool:
         """The trials that ended in the meantime; waits for at most ``seconds`` if there is none."""
         self._hand_out()
         outcomes: list[Outcome] = []
-        for selected, _ in self._selector.select(seconds):
-            outcomes += self._listen(selected.data)
-        self._clock.advance()
+        selected = self._selector.select(seconds)
+        self._clock.advance()  # before listening: what is heard now was not silent until now
+        for each, _ in selected:
+            outcomes += self._listen(each.data)
         for worker in list(self._workers):
             outcomes += self._look_after(worker)
         self._hand_out()

@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 from whyconv.errors import UserError
+from whyconv.runner.environment import CPU
 from whyconv.spec import to_json
 
 BEAT_SECONDS = 0.3
@@ -35,14 +36,16 @@ Send = Callable[[Mapping[str, Any]], None]
 
 
 def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment variables of a worker: one thread, the processor, and a compilation cache."""
+    """The environment variables of a worker: one thread, a compilation cache, and the processor, unless
+    JAX_PLATFORMS names another place to compute.
+    """
     made = {**environ, **dict.fromkeys(_ONE_THREAD, "1")}
     flags = made.get("XLA_FLAGS", "")
     if "xla_cpu_multi_thread_eigen" not in flags:
         made["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
     home = Path(made.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     cache = made.get("WHYCONV_CACHE") or str(home / "whyconv")
-    made.setdefault("JAX_PLATFORMS", "cpu")
+    made.setdefault("JAX_PLATFORMS", CPU)
     made.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(cache) / "xla"))
     made.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     made.setdefault("PYTHONHASHSEED", "0")
@@ -142,10 +145,25 @@ def _beating(send: Send) -> Callable[[float], None]:
 def _prepare(loads: list[str], execute: str) -> Callable[..., Any]:
     from whyconv import registry
 
+    if (platforms := os.environ.get("JAX_PLATFORMS", CPU)) != CPU:
+        _try_out(platforms)
     for file in loads:
         registry.load(file)
     module, _, name = execute.partition(":")
     return getattr(importlib.import_module(module), name)
+
+
+def _try_out(platforms: str) -> None:
+    """Refuse a platform that is not here, before trials fail on it one by one."""
+    import jax
+
+    try:
+        jax.devices()
+    except Exception as error:
+        raise UserError(
+            f"JAX_PLATFORMS={platforms} was given, and JAX cannot use it here ({one_line(error)}); install a "
+            "JAX that can (docs/data.md), or leave the variable out."
+        ) from error
 
 
 def _take_pipes() -> tuple[queue.SimpleQueue[dict[str, Any]], Send]:

@@ -229,11 +229,18 @@ def test_fetch_does_not_pass_over_a_damaged_file_of_the_user(small, folder, whyc
 def test_an_unknown_name_is_refused_before_anything_is_downloaded(small, whyconv, mirror):
     address, asked = mirror(small.content["mnist"])
     small.publish("mnist", mirrors=(address,))
-    for command in (("fetch", "mnist", "svhn"), ("verify", "svhn")):
-        code, told, error = whyconv("data", *command)
-        assert (code, told) == (2, "") and error.count("\n") == 1
-        assert "there is no image set 'svhn'; known sets: mnist, fashion-mnist, cifar-10, digits." in error
+    for command in ("fetch", "verify"):
+        for unknown in ("svhn", "auto"):
+            code, told, error = whyconv("data", command, "digits", "mnist", unknown)
+            assert (code, told) == (2, "") and error.count("\n") == 1
+            assert f"there is no image set '{unknown}'; known sets: mnist, fashion-mnist, cifar" in error
     assert asked == []
+
+
+def test_a_set_that_is_not_here_is_refused_before_others_are_read(small, whyconv):
+    small.write("mnist", small.cache / "mnist")
+    code, told, error = whyconv("data", "verify", "mnist", "cifar-10")
+    assert (code, told) == (2, "") and error.startswith("whyconv: cifar-10 is not here; run whyconv data")
 
 
 @pytest.mark.parametrize("command", ["list", "fetch", "verify"])
@@ -247,7 +254,7 @@ def test_every_command_explains_itself_in_80_columns(whyconv, command, monkeypat
 
 
 def test_the_option_for_the_folder_is_the_same_everywhere(whyconv):
-    for command in (["list"], ["run"], ["data", "list"], ["data", "fetch"], ["data", "verify"]):
+    for command in (["list"], ["run"], ["report"], ["data", "list"], ["data", "fetch"], ["data", "verify"]):
         told = " ".join(whyconv(*command, "--help")[1].split())
         assert "--data DIR A folder of image sets; else WHYCONV_DATA, else the cache." in told
 

@@ -98,6 +98,15 @@ def test_what_two_mirrors_have_wrong_is_named_and_not_kept(small, mirror):
     assert not images.here("mnist")
 
 
+def test_the_sentence_names_the_batches_that_can_be_used(small, folder):
+    words = r"lacks data_batch_3.bin, .*; use what is here with --set task.batches=\[1,2\], give"
+    with pytest.raises(UserError, match=words):
+        images.load("cifar-10", (3,))
+    (folder / "cifar-10" / "test_batch.bin").unlink()
+    with pytest.raises(UserError, match=r"\); give a folder that has it"):
+        images.load("cifar-10", (3,))
+
+
 def test_only_what_is_missing_is_downloaded(small, mirror):
     address, asked = mirror(small.content["mnist"])
     small.publish("mnist", mirrors=(address,))

@@ -50,9 +50,9 @@ def load(name: str, batches: tuple[int, ...] | None = None) -> ImageSet:
     return _read(name, place.folder, place.batches)
 
 
-def here(name: str) -> bool:
-    """Whether the set can be used without a download, as far as names of files tell."""
-    return name == DIGITS or find(name) is not None
+def here(name: str, batches: tuple[int, ...] | None = None) -> bool:
+    """Whether the set, of CIFAR-10 with these batches or any, needs no download, as names of files tell."""
+    return name == DIGITS or find(name, batches) is not None
 
 
 def batches_here() -> tuple[int, ...]:

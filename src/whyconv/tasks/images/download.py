@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 from whyconv.errors import UserError
 from whyconv.tasks.images.catalogue import File, Known, known
 from whyconv.tasks.images.files import md5
-from whyconv.tasks.images.places import VARIABLE, cache, places, unpacked
+from whyconv.tasks.images.places import VARIABLE, cache, find, places, unpacked
 
 CHUNK = 1 << 16
 
@@ -73,9 +73,18 @@ def _download(name: str, about: Known, file: File, room: Path) -> None:
                 failures.append(f"{urlsplit(mirror).netloc}: {_reason(error)}")
     raise UserError(
         f"{about.title} was wanted, {_looked(name, about)}, and {file.name} could not be downloaded "
-        f"({'; '.join(failures)}); give a folder that has it with --data DIR or {VARIABLE}, run whyconv data "
-        f"fetch {name} where there is a network, or take the embedded digits with --set task.images=digits."
+        f"({'; '.join(failures)}); {_part(name, about)}give a folder that has it with --data DIR or "
+        f"{VARIABLE}, run whyconv data fetch {name} where there is a network, or take the embedded digits "
+        "with --set task.images=digits."
     )
+
+
+def _part(name: str, about: Known) -> str:
+    """In words: how to do with the batches that are here, if some are."""
+    place = find(name) if about.batched else None
+    if place is None or place.batches is None:
+        return ""
+    return f"use what is here with --set task.batches=[{','.join(map(str, place.batches))}], "
 
 
 def _looked(name: str, about: Known) -> str:
