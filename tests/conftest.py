@@ -5,7 +5,13 @@ import os
 for name in ("NPROC", "OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS"):
     os.environ[name] = "1"
 os.environ["JAX_PLATFORMS"] = "cpu"
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=1")  # compiles a quarter faster
+QUICK, TRAINING = (f"--xla_backend_optimization_level={level}" for level in (0, 1))
+asked = os.environ.get("XLA_FLAGS") not in (
+    None,
+    TRAINING,
+)  # TRAINING: by the process above this
+if not asked:
+    os.environ["XLA_FLAGS"] = QUICK  # half the time for compilations, most of what tests do
 
 import jax
 import pytest
@@ -14,6 +20,9 @@ from hypothesis import settings
 import whyconv  # noqa: F401
 from whyconv.streams import stream
 
+jax.devices()  # reads the flags
+if not asked:
+    os.environ["XLA_FLAGS"] = TRAINING  # for commands that tests start
 jax.config.update("jax_numpy_dtype_promotion", "standard")
 settings.register_profile("suite", max_examples=40)  # of a hundred; CI has ten minutes
 settings.load_profile("suite")
