@@ -195,22 +195,20 @@ def expanded(fit, network, windows):
     }
 
 
+PLAIN = {"optimiser": "sgd", "rate": 0.2, "batch": None, "loss": "hinge"}, ["b"]
+# Adam divides a gradient by its own size plus eps, so that rounding grows by 1 / eps.
+ADAM = {"optimiser": "adam", "options": {"eps": 1e-3}, "rate": 0.01, "batch": 50, "loss": "logistic"}, []
+
+
 @pytest.mark.parametrize(
-    "learner, frozen",
+    "name, start, learner, frozen",
     [
-        ({"optimiser": "sgd", "rate": 0.2, "batch": None, "loss": "hinge"}, ["b"]),
-        # Adam divides a gradient by its own size plus eps, so that rounding grows by 1 / eps.
-        ({"optimiser": "adam", "options": {"eps": 1e-3}, "rate": 0.01, "batch": 50, "loss": "logistic"}, []),
-    ],
-)
-@pytest.mark.parametrize(
-    "name, start",
-    [
-        ("cnn", "theorem"),
-        ("cnn", "normal"),
-        ("lcn", "theorem"),
-        ("partly-shared", "theorem"),
-        ("partly-shared", "normal"),
+        ("cnn", "theorem", *PLAIN),
+        ("cnn", "theorem", *ADAM),
+        ("cnn", "normal", *ADAM),
+        ("lcn", "theorem", *PLAIN),
+        ("partly-shared", "theorem", *ADAM),
+        ("partly-shared", "normal", *PLAIN),
     ],
 )
 def test_rewritten_training_equals_plain_training_in_every_parameter(name, start, learner, frozen):

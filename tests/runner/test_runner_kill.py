@@ -18,7 +18,7 @@ from whyconv.runner.store import Store
 HERE = Path(__file__).parent
 MARK = "WHYCONV_TEST_MARK"
 
-KILLS = int(os.environ.get("WHYCONV_KILLS", "40"))
+KILLS = int(os.environ.get("WHYCONV_KILLS", "25"))
 
 
 def start(folder, *settings, **variables):
