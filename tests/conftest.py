@@ -28,6 +28,11 @@ settings.register_profile("suite", max_examples=40)  # of a hundred; CI has ten 
 settings.load_profile("suite")
 
 
+def pytest_xdist_auto_num_workers(config):
+    """One more than there are cores, since tests that start commands wait for them."""
+    return (os.cpu_count() or 1) + 1
+
+
 class NoCheckpoint:
     """A trial's checkpoint that keeps nothing."""
 

@@ -87,7 +87,7 @@ def verify(
     name: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Default: all.")] = None,
     data: Data = None,
 ) -> None:
-    """Check all files that are here against their published sums. Exit 2 if one is damaged or missing."""
+    """Check all files that are here against their published sums. Exit 2 if one is damaged or lacking."""
     from whyconv.terminal import complain
 
     use(data)
@@ -102,6 +102,10 @@ def verify(
             images.load(DIGITS)
             print(f"digits: {images.describe(DIGITS)}, intact.")
             continue
+        if not found[each]:
+            what = unpacked(each)
+            good = good and not what
+            complain(f"{what}; run whyconv data fetch {each}.") if what else print(f"{each}: not here.")
         for place in found[each]:
             wrong = images.problems(each, place)
             good = good and not wrong

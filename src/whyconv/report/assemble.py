@@ -19,18 +19,19 @@ def assemble(runs: Sequence[Run], path: Path, claims: list[dict[str, Any]], comm
     for folder in {run.out for run in runs}:
         with Store.read(folder) as store:
             environments.update(store.environments())
+    seen = [run.study.name for run in runs]
     page = Page(
         title="What are locality, weight sharing and max-pooling worth?",
         claims=claims,
-        sections=[section(run) for run in runs],
+        sections=[section(run, run.study.name not in seen[:n]) for n, run in enumerate(runs)],
         environment=_environment(runs, environments),
         command=command,
     )
     return write(page, path)
 
 
-def section(run: Run) -> Section:
-    """One study's part of the page."""
+def section(run: Run, explained: bool = True) -> Section:
+    """One study's part of the page, with the pictures that explain it or, further down, without."""
     study, remarks = run.study, run.study.remarks()
     keys = {point.trial.key for point in run.points}
     return Section(
@@ -42,7 +43,7 @@ def section(run: Run) -> Section:
         judgement=run.judgement,
         unjudged=study.unjudged(),
         figures=run.figures(),
-        pictures={} if run.variant else study.pictures(),
+        pictures=study.pictures() if explained else {},
         learned=filters(run),
         tables=run.tables,
         summary=run.summary if len(run.table) else None,

@@ -73,6 +73,12 @@ def described(task: ImageTask) -> str:
     return f"Images: {images.describe(task.images, task.batches)}."
 
 
+def announced(task: ImageTask) -> str:
+    """The images before a run; if they are the embedded ones, also what was found and is not used."""
+    why = images.unused(task.preference) if task.images == DIGITS else ""
+    return f"{described(task)} Not used: {why}." if why else described(task)
+
+
 def plain(task: ImageTask, *more: str) -> None:
     """Refuse a task whose controls, or ``more`` fields, were changed: the study sets them itself."""
     fields = type(task).model_fields

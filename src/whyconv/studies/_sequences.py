@@ -14,6 +14,7 @@ from whyconv.studies import Point
 from whyconv.studies._grid import by_seed, changed
 from whyconv.studies._images import (
     ImageStudy,
+    announced,
     described,
     needs,
     permuted,
@@ -155,7 +156,7 @@ class SequenceStudy(ImageStudy):
 
     def data(self) -> str:
         """The images."""
-        return described(self.task)
+        return announced(self.task)
 
     def remarks(self) -> str:
         """Data and readings."""

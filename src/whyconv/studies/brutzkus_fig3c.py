@@ -13,6 +13,7 @@ from whyconv.studies._detection_arms import BASELINES, CONV_POOL, MLP, SVM
 from whyconv.studies._grid import Arm, GridStudy, all_above, by_seed, changed, worst
 from whyconv.studies._images import (
     ImageStudy,
+    announced,
     described,
     needs,
     permuted,
@@ -155,17 +156,17 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
 
     def data(self) -> str:
         """The images."""
-        return described(self.task)
+        return announced(self.task)
 
     def unjudged(self) -> str:
         """Other images than digits."""
         if self.task.images in ("mnist", DIGITS):
             return ""
-        return f"these are no digits ({self.data().rstrip('.')}); --preset paper is judged"
+        return f"these are no digits ({described(self.task).rstrip('.')}); --preset paper is judged"
 
     def remarks(self) -> str:
         """The rule, and the images."""
-        return f"{self.rule} {self.data()}"
+        return f"{self.rule} {described(self.task)}"
 
     def pictures(self) -> dict[str, str]:
         """The paper's Figure 5: images of both classes."""

@@ -15,6 +15,7 @@ from whyconv.studies._grid import advantage, by_seed, changed, worst
 from whyconv.studies._images import (
     ClassesField,
     ImageStudy,
+    announced,
     described,
     not_cifar,
     permuted,
@@ -283,7 +284,7 @@ class Cifar(ImageStudy, name="lahoti.cifar"):
 
     def data(self) -> str:
         """The images."""
-        return described(self.task)
+        return announced(self.task)
 
     def remarks(self) -> str:
         """Data, target, rule, and how rates were chosen."""

@@ -18,6 +18,7 @@ from whyconv.studies._grid import by_seed, changed, worst
 from whyconv.studies._images import (
     ClassesField,
     ImageStudy,
+    announced,
     described,
     not_cifar,
     permuted,
@@ -244,7 +245,7 @@ class Figure1(ImageStudy, name="malach.fig1"):
 
     def data(self) -> str:
         """The images."""
-        return described(self.task)
+        return announced(self.task)
 
     def remarks(self) -> str:
         """Data, sample and rule."""

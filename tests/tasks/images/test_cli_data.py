@@ -6,6 +6,8 @@ import json
 import pytest
 from small_sets import files_in
 
+from whyconv.settings import configure
+
 pytest_plugins = ["image_fixtures"]
 
 
@@ -142,8 +144,18 @@ def test_unpacked_files_beside_other_sets(small, folder, whyconv, monkeypatch):
     assert f"{folder}/mnist has train-images-idx3-ubyte, train-labels-idx1-ubyte, " in told
     code, _, error = whyconv("data", "verify", "mnist")
     assert code == 2 and error.startswith(f"whyconv: {folder}/mnist has train-images-idx3-ubyte, ")
+    code, told, error = whyconv("data", "verify")
+    assert code == 2 and error.startswith(f"whyconv: {folder}/mnist has train-images-idx3-ubyte, ")
+    assert "cifar-10:" in told
     code, _, error = whyconv("data", "fetch", "mnist")
     assert code == 2 and f"MNIST was wanted, {folder}/mnist has train-images-idx3-ubyte, " in error
+
+
+def test_a_study_that_takes_the_embedded_digits_says_what_it_does_not_take(folder):
+    assert "Not used" not in configure("malach.fig1", "quick", {"task.images": "digits"}).data()
+    (folder / "cifar-10" / "test_batch.bin").unlink()
+    told = configure("malach.fig1", "quick").data()
+    assert told.endswith(f"(embedded; not MNIST). Not used: {folder}/cifar-10 lacks test_batch.bin.")
 
 
 def test_a_folder_given_by_the_option_counts(small, tmp_path, whyconv):
@@ -176,7 +188,9 @@ def test_verify_tells_what_is_intact(small, folder, whyconv):
 
 def test_verify_without_a_set_to_check(small, whyconv):
     code, told, error = whyconv("data", "verify")
-    assert (code, error) == (0, "") and told.startswith("digits: ") and told.count("\n") == 1
+    assert (code, error) == (0, "")
+    assert told.splitlines()[:3] == ["mnist: not here.", "fashion-mnist: not here.", "cifar-10: not here."]
+    assert told.splitlines()[3].startswith("digits: ") and told.count("\n") == 4
     code, told, error = whyconv("data", "verify", "mnist")
     assert (code, told) == (2, "")
     assert error == "whyconv: mnist is not here; run whyconv data fetch mnist, or give a folder by --data.\n"

@@ -16,7 +16,7 @@ from whyconv.lazy import np
 from whyconv.tasks.images import digits
 from whyconv.tasks.images.catalogue import DIGITS, File, Images, ImageSet, Known, known
 from whyconv.tasks.images.files import read
-from whyconv.tasks.images.places import Place, find, use_folder
+from whyconv.tasks.images.places import Place, find, places, unpacked, use_folder
 
 __all__ = [
     "ImageSet",
@@ -29,6 +29,7 @@ __all__ = [
     "load",
     "problems",
     "resolve",
+    "unused",
     "use_folder",
 ]
 
@@ -59,6 +60,16 @@ def batches_here() -> tuple[int, ...]:
     """The training batches of CIFAR-10 that are used without a download; all if there are none."""
     place = find("cifar-10")
     return (place.batches if place else known("cifar-10").batches) or ()
+
+
+def unused(names: Sequence[str]) -> str:
+    """Why what the user's folder has of these sets is not used, in clauses; empty if there is nothing."""
+    told = []
+    for name in names:
+        if find(name) is None:
+            told += [f"{place.folder} lacks {', '.join(place.missing)}" for place in places(name)]
+            told += [what] if (what := unpacked(name)) else []
+    return "; ".join(told)
 
 
 def resolve(wanted: str, preference: Sequence[str]) -> str:
