@@ -19,4 +19,9 @@ def given_path(name: str | Path) -> Path:
         raise UserError(
             f"the name {text!a} was given for a file or folder; give one of printable characters in UTF-8."
         )
+    if text.startswith("-"):
+        raise UserError(
+            f"the name {text} was given for a file or folder and looks like an option; if it is none, "
+            f"write ./{text}."
+        )
     return Path(text)

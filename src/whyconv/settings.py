@@ -15,6 +15,8 @@ from whyconv.studies import Study
 
 DEEPEST = 20
 """Lists or dictionaries inside one another; no setting has more than a few."""
+LARGEST = 2**53
+"""Whole numbers up to here are floats, too; estimates of time and memory calculate with floats."""
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
@@ -101,6 +103,9 @@ def _require_sound(path: str, value: Any, depth: int = 0) -> None:
         raise UserError(f"{path} = {value!r} was given; give printable characters only.")
     if isinstance(value, float) and not isfinite(value):
         raise UserError(f"{path} = {value} was given; give a finite number.")
+    if isinstance(value, int) and abs(value) > LARGEST:
+        size = value.bit_length()
+        raise UserError(f"{path} was given a number of {size} bits; give one of at most {LARGEST:,}.")
     if depth > DEEPEST:
         raise UserError(f"{path} was given a value of brackets inside brackets; {_FLAT}")
     if isinstance(value, Mapping):
