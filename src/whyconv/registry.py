@@ -77,7 +77,7 @@ def load(path: str | Path) -> None:
     """Import a user's own file of pieces; its digest becomes part of their identity."""
     source, file = _source(path)
     _discover()
-    origin = hashlib.sha256(source).hexdigest()[:12]
+    origin = _digest(source)
     name = f"whyconv_user_{file.stem}_{origin}"
     if name in sys.modules:
         return
@@ -118,6 +118,15 @@ def _source(path: str | Path) -> tuple[bytes, Path]:
     except (OSError, RuntimeError) as error:  # RuntimeError: links that lead to one another
         why = error.strerror if isinstance(error, OSError) else "a loop of links"
         raise UserError(f"--load {path} cannot be read: {why}; give a file of Python source.") from None
+
+
+def file_digest(path: str | Path) -> str:
+    """The digest that the pieces of a user's file carry in their fingerprints."""
+    return _digest(_source(path)[0])
+
+
+def _digest(source: bytes) -> str:
+    return hashlib.sha256(source).hexdigest()[:12]
 
 
 def _home(piece: type[Any]) -> str:

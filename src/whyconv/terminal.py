@@ -15,7 +15,7 @@ from rich.table import Table
 
 from whyconv.errors import one_sentence
 from whyconv.report.wording import count, intervals_shown, means_of, undecided
-from whyconv.runner.events import Event, Finished, Planned
+from whyconv.runner.events import Event, Finished, Planned, Repaired
 from whyconv.runner.forecast import duration, forecast, seconds
 
 if TYPE_CHECKING:
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 PLAIN_EVERY = 10.0
 PLAIN_WIDTH = 10_000
+REPAIRS_SHOWN = 10
+"""Damages named in a terminal; ``whyconv verify`` names them all."""
 GAP = 2
 """Between two columns of a table."""
 COLOURS = {
@@ -61,7 +63,9 @@ class Progress:
 
     def watch(self, event: Event) -> None:
         """Take note of an event."""
-        if isinstance(event, Planned):
+        if isinstance(event, Repaired):
+            self._repaired(event)
+        elif isinstance(event, Planned):
             self._planned(event)
         elif isinstance(event, Finished):
             self._finished(event)
@@ -81,6 +85,16 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+
+    def _repaired(self, event: Repaired) -> None:
+        repair = event.repair
+        for sentence in repair.problems[:REPAIRS_SHOWN]:
+            self._say(f"damaged: {sentence}")
+        if len(repair.problems) > REPAIRS_SHOWN:
+            self._say(f"damaged: {len(repair.problems) - REPAIRS_SHOWN} more.")
+        where = f"; the damaged file is kept as {repair.kept}" if repair.kept else ""
+        gone = f", {count(len(repair.lost), 'row')} lost" if repair.lost else ""
+        self._say(f"The store was repaired: {count(repair.rows, 'row')} salvaged{gone}{where}.")
 
     def _planned(self, event: Planned) -> None:
         new = sum(event.new_by_reason.values())

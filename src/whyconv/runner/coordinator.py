@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whyconv import registry
 from whyconv.errors import UserError
 from whyconv.runner import environment
 from whyconv.runner.checkpoint import Checkpoint
@@ -23,6 +24,7 @@ from whyconv.runner.events import (
     Interrupted,
     Options,
     Planned,
+    Repaired,
     Summary,
     Tick,
     TrialFailed,
@@ -33,6 +35,7 @@ from whyconv.runner.store import Store
 from whyconv.trial import Row
 
 if TYPE_CHECKING:
+    from whyconv.runner.contents import Run as RunRecord
     from whyconv.studies import Point, Study
 
 TICK_SECONDS = 0.5
@@ -59,6 +62,8 @@ def complete(
     if not folder.exists():
         _fetch(planned)
     with Store.open(folder) as store:
+        if store.repair is not None:
+            watch(Repaired(store.repair))
         run = _Run(study, store, options or Options(), watch)
         try:
             return run.complete()
@@ -80,11 +85,12 @@ class _Run:
     def __init__(self, study: Study, store: Store, options: Options, watch: Callable[[Event], None]) -> None:
         self._study, self._store, self._options, self._watch = study, store, options, watch
         self._began = time.monotonic()
-        stored, damaged = store.load()
+        found = store.contents() if store.found is None else store.found
+        stored, damaged = found.rows(), store.repair.lost if store.repair else frozenset()
         failed = {key for key, row in stored.items() if row.status == "failed" and options.retry_failed}
         self._rows = {key: row for key, row in stored.items() if key not in failed}
         self._reusable = frozenset(self._rows)
-        self._reasons = Reasons(stored.values(), failed, set(damaged), self._has_other_settings())
+        self._reasons = Reasons(stored.values(), failed, damaged, self._has_other_settings(found.runs()))
         self._environment = environment.identity(environment.describe())
         self.points: dict[str, Point] = {}
         self.done = 0
@@ -94,7 +100,8 @@ class _Run:
         _fetch(self._missing())
         self._store.record_environment(environment.describe())
         loads = [str(Path(file).resolve()) for file in self._options.loads]
-        self._store.record_run(self._study, self._options.preset, loads, self._options.command)
+        files = [{"file": Path(file).name, "digest": registry.file_digest(file)} for file in loads]
+        self._store.record_run(self._study, self._options.preset, files, self._options.command)
         missing = self._missing()
         if missing:
             with self._pool(loads) as pool:
@@ -202,8 +209,8 @@ class _Run:
             "without --fail-fast."
         )
 
-    def _has_other_settings(self) -> bool:
-        settings = [run.settings for run in self._store.runs() if run.study == self._study.name]
+    def _has_other_settings(self, runs: Iterable[RunRecord]) -> bool:
+        settings = [run.settings for run in runs if run.study == self._study.name]
         return bool(settings) and self._study.canonical() not in settings
 
     @contextmanager

@@ -5,7 +5,9 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import secrets
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -26,7 +28,7 @@ class Lock:
 
     def __init__(self, folder: Path) -> None:
         with telling(folder):
-            self._fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._fd = open_plain(folder / "lock", os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -60,16 +62,64 @@ def prepare(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that readers see the old one or the new one, never half of one."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+def open_plain(path: Path, flags: int) -> int:
+    """Open a plain file, and nothing else: a link is not followed, and a pipe is not waited for."""
+    refuse_odd(path)
+    more = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    return os.open(path, flags | more, 0o644)
+
+
+def refuse_odd(path: Path, *, folder: bool = False) -> None:
+    """Refuse a link, a device or a pipe where a plain file (or a folder) of ours belongs."""
     try:
-        part.write_bytes(content)
+        mode = path.lstat().st_mode
+    except OSError:
+        return
+    good = stat.S_ISDIR(mode) if folder else stat.S_ISREG(mode)
+    if not good:
+        kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "no plain file"
+        wanted = "folder" if folder else "file"
+        raise UserError(
+            f"{path} is {kind}, where whyconv keeps a {wanted} of its own; remove it or choose another place."
+        )
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that readers see the old one or the new one, never half of one.
+
+    It is written beside under a name that nobody can guess, and a link in its place is not followed. What a
+    killed writer left beside is removed by the next.
+    """
+    refuse_odd(path)
+    sweep(path.parent, f"{path.name}.")
+    part = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    try:
+        with open(open_plain(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+            file.write(content)
         part.replace(path)
     except BaseException:
         with suppress(OSError):
             part.unlink(missing_ok=True)
         raise
+
+
+def sweep(folder: Path, start: str = "") -> None:
+    """Remove what killed writers left half written, of files whose names begin so."""
+    for part in folder.glob("*.tmp"):
+        writer, _, _ = part.name.removesuffix(".tmp").rpartition(".")[2].partition("-")
+        if part.name.startswith(start) and writer.isdigit() and not _alive(int(writer)):
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
+
+
+def _alive(process: int) -> bool:
+    try:
+        os.kill(process, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def sync(path: Path) -> None:
