@@ -42,7 +42,7 @@ def finish_output() -> None:
         sys.stdout.flush()
 
 
-def told(error: BaseException, subcommand: str) -> str | None:
+def told(error: Any, subcommand: str) -> str | None:
     """The sentence for an error of the user or of the machine; None for anything else, which is a bug."""
     if isinstance(error, UserError):
         return str(error)

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "top_two_pooling.py"
+NETWORK = b"from whyconv.networks.dense import MLP\n\n\nclass M(MLP, name=%s):\n    'M.'\n\n\n"
 OWN = {
     "keyboard.py": b"raise KeyboardInterrupt\n",
     "exit.py": b"raise SystemExit(0)\n",
@@ -18,11 +19,11 @@ OWN = {
     "deep.py": b"def down():\n    down()\n\n\ndown()\n",
     "brackets.py": b"(" * 5000,
     "minus.py": b"-" * 50_000 + b"1\n",
-    "builtin.py": b"from whyconv.networks.dense import MLP\n\n\nclass M(MLP, name='mlp'):\n    'M.'\n",
-    "number.py": b"from whyconv.networks.dense import MLP\n\n\nclass M(MLP, name=3):\n    'M.'\n",
-    "blank.py": b"from whyconv.networks.dense import MLP\n\n\nclass M(MLP, name='a\\nb'):\n    'M.'\n",
+    "builtin.py": NETWORK % b"'mlp'",
+    "number.py": NETWORK % b"3",
+    "blank.py": NETWORK % b"'a\\nb'",
+    "first.py": NETWORK % b"'own'" + b"1 / 0\n",
     "half.py": b"from whyconv.claims import Claim\n\n\nclass Half(Claim, name='half'):\n    'A half.'\n",
-    "first.py": b"from whyconv.networks.dense import MLP\n\n\nclass M(MLP, name='own'):\n    'M.'\n\n\n1 / 0\n",
     "empty.py": b"",
 }
 """Files of one's own that cannot be loaded, and one that has nothing in it."""
@@ -77,6 +78,7 @@ def seen(root: Path) -> dict[str, tuple[int, int, int]]:
 
 def small_rows(folder: Path) -> dict[str, bytes]:
     """The files of a store with a few rows of a study, none of which was trained for."""
+    from whyconv.runner import environment
     from whyconv.runner.store import Store
     from whyconv.settings import configure
     from whyconv.trial import Row
@@ -85,9 +87,18 @@ def small_rows(folder: Path) -> dict[str, bytes]:
     study = configure("brutzkus.fig3a", "quick", sets, seeds=2)
     with Store.open(folder) as store:
         store.record_run(study, "quick", [], "whyconv run brutzkus.fig3a")
+        here = environment.describe()
+        store.record_environment(here)
         for point in study.plan({}):
-            trial = point.trial
-            result = {"test_error": 0.25, "train_error": 0.0}
-            row = Row(trial.key, trial.stem, trial.canonical(), trial.versions, "ok", result)
+            trial, result = point.trial, {"test_error": 0.25, "train_error": 0.0}
+            row = Row(
+                key=trial.key,
+                stem=trial.stem,
+                spec=trial.canonical(),
+                versions=trial.versions,
+                status="ok",
+                result=result,
+                environment=environment.identity(here),
+            )
             store.put(row, 1.0)
     return {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
