@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := whyconv-runs/demo
 
-.PHONY: setup demo test mutants bench lock clean
+.PHONY: setup demo test mutants bench versions lock clean
 
 setup: .venv/runtime
 
@@ -35,6 +35,9 @@ bench: .venv/dev
 	$(BIN)/python bench/k_pattern.py
 	$(BIN)/python bench/sample_complexity.py
 	$(BIN)/python bench/training_step.py
+
+versions:
+	.ci/versions
 
 lock:
 	rm -rf build/lock && $(PYTHON) -m venv build/lock
