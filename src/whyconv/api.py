@@ -131,7 +131,8 @@ def run(
     worker processes, never in this one. ``data`` is a folder of image sets, for the studies that read some.
     """
     from whyconv.runner.coordinator import complete
-    from whyconv.runner.events import Options, cores
+    from whyconv.runner.events import Options
+    from whyconv.system import cores
 
     if data is not None:
         from whyconv.tasks.images import use_folder

@@ -6,14 +6,13 @@ at, the next one reads the rows, makes the plan, and runs the trials that have n
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whyconv import system
 from whyconv.errors import UserError
 from whyconv.runner import environment
 from whyconv.runner.checkpoint import Checkpoint
@@ -149,7 +148,7 @@ class _Run:
         for point in missing:
             pool.submit(point.trial.key, point.trial.canonical(), point.trial.program)
         next_tick = 0.0
-        with _deferred_interrupt() as interrupted:
+        with system.deferred_interrupt() as interrupted:
             while pool.unfinished:
                 kept = [self._keep(outcome) for outcome in pool.wait(0.1)]
                 if self._options.fail_fast and (failed := [row for row in kept if row.status == "failed"]):
@@ -215,25 +214,8 @@ class _Run:
         try:
             yield pool
         finally:
-            with _deferred_interrupt():
+            with system.deferred_interrupt():
                 pool.close()
-
-
-@contextmanager
-def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
-    """Take note of Ctrl-C instead of being torn out of whatever is being done, however often it comes.
-
-    Only the main thread can and need do so: no other ever gets a KeyboardInterrupt.
-    """
-    pressed: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
-    try:
-        yield lambda: bool(pressed)
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _told(labels: Mapping[str, object]) -> str:

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from whyconv.errors import UserError
+from whyconv.system import cores
 
 if TYPE_CHECKING:
     from whyconv.studies import Point
     from whyconv.trial import Row, Trial
 
 Labels = Mapping[str, Any]
-
-
-def cores() -> int:
-    """The cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 @dataclass(frozen=True)

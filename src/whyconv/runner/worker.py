@@ -14,7 +14,6 @@ import math
 import os
 import queue
 import re
-import signal
 import sys
 import threading
 import time
@@ -23,6 +22,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from whyconv import system
 from whyconv.errors import UserError
 from whyconv.runner.environment import CPU
 from whyconv.spec import to_json
@@ -54,7 +54,7 @@ def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
 
 def serve() -> None:
     """Run trials until the coordinator is gone. The first line says what to load and how to execute."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the coordinator's business
+    system.ignore_interrupt()  # Ctrl-C is the coordinator's business
     faulthandler.enable()
     hello = json.loads(sys.stdin.readline() or sys.exit())  # no line: the coordinator is gone already
     jobs, send = _take_pipes()
