@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from whyconv.report.wording import count, intervals_shown, means_of, undecided
-from whyconv.runner.events import Event, Finished, Planned
+from whyconv.runner.events import Event, Finished, Planned, PutBack
 from whyconv.runner.forecast import duration, forecast, seconds
 
 if TYPE_CHECKING:
@@ -63,6 +63,8 @@ class Progress:
             self._planned(event)
         elif isinstance(event, Finished):
             self._finished(event)
+        elif isinstance(event, PutBack):
+            self._say(f"put back, to be tried again: {_labelled(event.labels)}: {event.error}")
         else:
             self._tick()
 
@@ -137,8 +139,7 @@ class Progress:
         self._done_expected += expected
         self._ratios.append(event.seconds / expected)
         if event.status == "failed":
-            labels = ", ".join(f"{name} {value}" for name, value in event.labels.items())
-            self._say(f"failed: {labels}: {event.error}")
+            self._say(f"failed: {_labelled(event.labels)}: {event.error}")
         text = f"{self._left()} left"
         if self._bar is not None:
             self._bar.update(self._task, completed=event.done, description=text)
@@ -167,7 +168,11 @@ class Progress:
         return f"about {duration(rest * median(self._ratios if len(self._ratios) > 3 else [1.0]))}"
 
     def _say(self, text: str) -> None:
-        self._console.print(text, highlight=False, soft_wrap=not self._console.is_terminal)
+        self._console.print(text, highlight=False, markup=False, soft_wrap=not self._console.is_terminal)
+
+
+def _labelled(labels: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in labels.items())
 
 
 def print_claims(claims: Sequence[Mapping[str, Any]], expected: Iterable[bool]) -> None:

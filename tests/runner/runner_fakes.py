@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import signal
 import sys
 import threading
@@ -26,7 +27,7 @@ from whyconv.trial import Row, Trial
 EXECUTE = "runner_fakes:execute"
 Does = Literal[
     *("work", "raise", "nan", "inf", "trace", "array", "hang", "beat", "kill", "exit0", "exit3", "leave"),
-    *("print", "read", "steps", "mute", "address", "doomed", "surrogate"),
+    *("print", "read", "steps", "mute", "address", "doomed", "surrogate", "dies", "grip"),
 ]
 
 
@@ -203,6 +204,23 @@ def _doomed(*_: Any) -> None:
     threading.Timer(0.1, os._exit, (1,)).start()
 
 
+def _dies(of: Trial, *_: Any) -> None:
+    """Die by the signal FAKE_SIGNAL on the first FAKE_DEATHS tries; every try leaves a letter in a file."""
+    with (Path(os.environ["FAKE_TRIES"]) / of.key).open("a+") as file:
+        file.write("x")
+        file.flush()
+        file.seek(0)
+        tries = len(file.read())
+    if tries <= int(os.environ["FAKE_DEATHS"]):
+        os.kill(os.getpid(), signal.Signals[os.environ["FAKE_SIGNAL"]])
+        time.sleep(60)
+
+
+def _grip(*_: Any) -> None:
+    """Stay in compiled code that lets no other thread run, for hours."""
+    re.match(r"(a+)+$", "a" * 50 + "b")
+
+
 def _address(*_: Any) -> None:
     raise RuntimeError(f"{object()} is no good")
 
@@ -225,5 +243,7 @@ _ACTIONS: dict[str, Any] = {
     "mute": _mute,
     "address": _address,
     "doomed": _doomed,
+    "dies": _dies,
+    "grip": _grip,
     "surrogate": lambda of, result, trace, *_: ({**result, "name": "\ud800"}, trace),
 }

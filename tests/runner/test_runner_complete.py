@@ -135,6 +135,19 @@ def test_an_adaptive_plan_is_asked_until_it_wants_no_more(tmp_path):
     assert run(study, tmp_path)[0] == [Planned(summary.total, summary.total, 0, {}, 0)]
 
 
+def test_a_failed_trial_does_not_steer_a_search(tmp_path):
+    study = FakeSearch(seeds=2)
+    _, whole = run(study, tmp_path / "whole")
+    assert whole.total > 2
+    with Store.open(tmp_path / "broken") as store:
+        store.put(row(trial(seed=1), status="failed", result={}, trace={}, error="out of memory"), 0.1)
+    events, summary = run(study, tmp_path / "broken")
+    assert (summary.total, summary.failed) == (2, 1)
+    assert planned(events).new_by_reason == {"never run": 1}
+    _, summary = run(study, tmp_path / "broken", retry_failed=True)
+    assert (summary.rows, summary.points) == (whole.rows, whole.points)
+
+
 def test_ticks_tell_what_runs_and_how_far_it_is(tmp_path):
     events, _ = run(FakeGrid(does=("beat",), ms=(10,), seeds=1), tmp_path)
     seen = [event.running[0] for event in events if isinstance(event, Tick) and event.running]

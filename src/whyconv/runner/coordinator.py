@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from whyconv import system
 from whyconv.errors import UserError
@@ -22,6 +22,7 @@ from whyconv.runner.events import (
     Interrupted,
     Options,
     Planned,
+    PutBack,
     Summary,
     Tick,
     TrialFailed,
@@ -29,6 +30,7 @@ from whyconv.runner.events import (
 from whyconv.runner.pool import Outcome, Pool
 from whyconv.runner.reasons import Reasons
 from whyconv.runner.store import Store
+from whyconv.studies import good
 from whyconv.trial import Row
 
 if TYPE_CHECKING:
@@ -118,7 +120,7 @@ class _Run:
 
     def _plan(self) -> list[Point]:
         """Ask the study what it wants; two points may want the same trial, which is run once."""
-        planned = self._study.plan(self._rows)
+        planned = self._study.plan(good(self._rows))
         first = not self.points
         self.points = {}
         for point in planned:
@@ -150,7 +152,7 @@ class _Run:
         next_tick = 0.0
         with system.deferred_interrupt() as interrupted:
             while pool.unfinished:
-                kept = [self._keep(outcome) for outcome in pool.wait(0.1)]
+                kept = [row for outcome in pool.wait(0.1) if (row := self._take(outcome))]
                 if self._options.fail_fast and (failed := [row for row in kept if row.status == "failed"]):
                     raise self._stopped(failed[0])
                 if interrupted():
@@ -162,7 +164,14 @@ class _Run:
         if interrupted():
             raise KeyboardInterrupt
 
-    def _keep(self, outcome: Outcome) -> Row:
+    def _take(self, outcome: Outcome) -> Row | None:
+        """The row of a trial that has ended, kept; None for one that was put back, which is told."""
+        if outcome.status != "put back":
+            return self._keep(outcome, outcome.status)
+        self._watch(PutBack(self.points[outcome.key].labels, outcome.key, outcome.error))
+        return None
+
+    def _keep(self, outcome: Outcome, status: Literal["ok", "failed"]) -> Row:
         """Store the row, then tell."""
         point = self.points[outcome.key]
         row = Row(
@@ -170,7 +179,7 @@ class _Run:
             stem=point.trial.stem,
             spec=point.trial.canonical(),
             versions=point.trial.versions,
-            status=outcome.status,
+            status=status,
             result=outcome.result,
             trace=outcome.trace,
             error=outcome.error,

@@ -72,13 +72,22 @@ class Finished:
 
 
 @dataclass(frozen=True)
+class PutBack:
+    """The worker of a trial was killed from outside; the trial waits to be tried again."""
+
+    labels: Labels
+    key: str
+    error: str
+
+
+@dataclass(frozen=True)
 class Tick:
     """The trials at work just now, with how far each of them is (0 to 1); about twice a second."""
 
     running: list[tuple[Labels, float]]
 
 
-Event = Planned | Finished | Tick
+Event = Planned | Finished | PutBack | Tick
 
 
 @dataclass(frozen=True)

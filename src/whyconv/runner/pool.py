@@ -1,7 +1,8 @@
 """The local pool: worker processes with one pipe pair each, killable one by one.
 
 Workers share nothing, neither a queue nor a lock, so a worker can die at any instant, by any
-signal or exit code, and costs the trial in its hands only. The coordinator's side is one loop
+signal or exit code, and costs the trial in its hands only. One that was killed from outside says
+nothing about its trial, which is put back to be tried again. The coordinator's side is one loop
 without threads. It is all there is to an interface for running trials elsewhere: ``submit``,
 ``wait``, ``running``, ``unfinished`` and ``close``.
 """
@@ -11,16 +12,16 @@ from __future__ import annotations
 import json
 import os
 import selectors
-import signal
 import subprocess
 import sys
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from whyconv import system
 from whyconv.errors import UserError
 from whyconv.runner.folder import telling
 from whyconv.runner.worker import surroundings
@@ -29,6 +30,8 @@ START_SECONDS = 300.0
 """A worker that is not ready after this many seconds is killed."""
 STARTS = 3
 """After this many workers in a row that ended before they began a trial, the run ends."""
+PUT_BACK = 2
+"""How often a trial whose worker was killed from outside is put back before that is its result."""
 
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.readline() or sys.exit()); "
@@ -38,10 +41,10 @@ _PROGRAM = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a trial ended."""
+    """How a trial ended; one that is *put back* has not, and its outcome follows."""
 
     key: str
-    status: Literal["ok", "failed"]
+    status: Literal["ok", "failed", "put back"]
     seconds: float
     result: Mapping[str, Any] = field(default_factory=dict)
     trace: Mapping[str, Any] = field(default_factory=dict)
@@ -65,6 +68,7 @@ class Pool:
         self._workers: list[_Worker] = []
         self._selector = selectors.DefaultSelector()
         self._bad_starts = 0
+        self._killed: Counter[str] = Counter()
         self._clock = _Clock()
         self._log_path = folder / "workers.log"
         with telling(folder):
@@ -176,11 +180,20 @@ class Pool:
             return []
         self._end(worker)
         if worker.key is not None and (worker.begun or not death):
-            seconds = self._clock.seconds - worker.since
-            outcomes.append(Outcome(worker.key, "failed", seconds, error=how))
+            outcomes.append(self._ended(worker, how))
         elif not worker.begun:
             self._replace(worker, how)
         return outcomes
+
+    def _ended(self, worker: _Worker, how: str) -> Outcome:
+        """The trial of a worker that died or hung: it failed, or is put back if it may not be its doing."""
+        assert worker.job is not None
+        key, seconds = worker.job["key"], self._clock.seconds - worker.since
+        if worker.killed_from_outside and self._killed[key] < PUT_BACK:
+            self._killed[key] += 1
+            self._queue.appendleft(worker.job)
+            return Outcome(key, "put back", seconds, error=how)
+        return Outcome(key, "failed", seconds, error=how)
 
     def _replace(self, worker: _Worker, how: str) -> None:
         """Put back the trial of a worker that never began it; a row of such workers ends the run."""
@@ -231,6 +244,7 @@ class _Worker:
         os.set_blocking(self.output.fileno(), False)
         self._rest = b""
         self.silenced = False
+        self.killed_from_outside = False
         self.ready = False
         self.job: Mapping[str, Any] | None = None
         self.kinds: set[str] = set()
@@ -272,12 +286,9 @@ class _Worker:
         code = self.process.poll()
         if code is None:
             return ""
-        if code >= 0:
-            return f"exit code {code}"
-        try:
-            return f"killed by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"killed by signal {-code}"
+        name = system.signal_name(code)
+        self.killed_from_outside = name in system.OUTSIDE
+        return f"killed by {name}" if name else f"exit code {code}"
 
     def end(self) -> None:
         """Kill the process and forget it."""
