@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Literal
 
 from whyconv import system
 from whyconv.errors import UserError
-from whyconv.runner import environment
-from whyconv.runner.checkpoint import Checkpoint
+from whyconv.runner import checkpoint, environment
 from whyconv.runner.events import (
     Event,
     Finished,
@@ -52,6 +51,7 @@ def complete(
     only after the row is on disk. Ctrl-C ends the workers and raises :class:`Interrupted`.
     """
     folder = Path(out)
+    checkpoint.interval()
     planned = study.plan({})
     if not planned:  # asked before anything is opened: a study that refuses leaves no trace
         raise UserError(
@@ -85,6 +85,7 @@ class _Run:
         failed = {key for key, row in stored.items() if row.status == "failed" and options.retry_failed}
         self._rows = {key: row for key, row in stored.items() if key not in failed}
         self._reusable = frozenset(self._rows)
+        checkpoint.sweep(store.folder, failed.union(self._rows))
         self._reasons = Reasons(stored.values(), failed, set(damaged), self._has_other_settings())
         self._environment = environment.identity(environment.describe())
         self.points: dict[str, Point] = {}
@@ -113,7 +114,7 @@ class _Run:
         """Leave nothing empty behind."""
         folder = self._store.folder
         with suppress(OSError):
-            (folder / "checkpoints").rmdir()
+            (folder / checkpoint.FOLDER).rmdir()
         with suppress(OSError):
             if (folder / "workers.log").stat().st_size == 0:
                 (folder / "workers.log").unlink()
@@ -189,7 +190,7 @@ class _Run:
         self._store.put(row, outcome.seconds, outcome.traceback)
         self._rows[row.key] = row
         self.done += 1
-        Checkpoint(self._store.folder / "checkpoints" / f"{row.key}.npz").discard()
+        checkpoint.Checkpoint(self._store.folder / checkpoint.FOLDER / f"{row.key}.npz").discard()
         self._watch(
             Finished(
                 labels=point.labels,
@@ -217,8 +218,6 @@ class _Run:
     @contextmanager
     def _pool(self, loads: list[str]) -> Iterator[Pool]:
         options = self._options
-        for part in (self._store.folder / "checkpoints").glob("*.tmp"):  # of a run that was killed
-            part.unlink(missing_ok=True)
         pool = Pool(self._store.folder, options.workers, options.limit, loads, options.execute)
         try:
             yield pool

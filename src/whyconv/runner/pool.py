@@ -23,6 +23,7 @@ from typing import Any, Literal
 
 from whyconv import system
 from whyconv.errors import UserError
+from whyconv.runner import checkpoint
 from whyconv.runner.folder import telling
 from whyconv.runner.worker import surroundings
 
@@ -61,7 +62,8 @@ class Pool:
         hello = {
             "loads": list(loads),
             "execute": execute,
-            "checkpoints": str(folder.resolve() / "checkpoints"),
+            "checkpoints": str(folder.resolve() / checkpoint.FOLDER),
+            "parent": os.getpid(),
         }
         self._hello = f"{json.dumps(sys.path)}\n{json.dumps(hello)}\n".encode()
         self._queue: deque[Mapping[str, Any]] = deque()
@@ -72,7 +74,8 @@ class Pool:
         self._clock = _Clock()
         self._log_path = folder / "workers.log"
         with telling(folder):
-            self._log = self._log_path.open("wb")
+            self._log_path.unlink(missing_ok=True)  # made anew: what is there may lead elsewhere, or block
+            self._log = os.open(self._log_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.SAFE, 0o644)
 
     def submit(self, key: str, spec: Mapping[str, Any], kind: str) -> None:
         """Have a trial run, after those submitted before; trials of one kind share compiled programs."""
@@ -102,11 +105,13 @@ class Pool:
 
     def close(self) -> None:
         """End all workers at once; what they were at is lost."""
-        while self._workers:
-            self._end(self._workers[0])
-        self._queue.clear()
-        self._selector.close()
-        self._log.close()
+        try:
+            while self._workers:
+                self._end(self._workers[0])
+        finally:
+            self._queue.clear()
+            self._selector.close()
+            os.close(self._log)
 
     def _hand_out(self) -> None:
         """Give waiting trials to idle workers, and start the workers that are missing."""
@@ -120,7 +125,7 @@ class Pool:
         starting = sum(not worker.ready for worker in self._workers)
         while len(self._workers) < self._size and starting < len(self._queue):
             try:
-                worker = _Worker(self._hello, self._log.fileno(), self._clock.seconds)
+                worker = _Worker(self._hello, self._log, self._clock.seconds)
             except OSError as error:
                 raise UserError(f"no worker could be started: {error}.") from error
             self._selector.register(worker.output, selectors.EVENT_READ, worker)

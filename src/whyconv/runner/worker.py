@@ -2,7 +2,8 @@
 
 It is an ordinary child process with a pipe in each direction, and speaks in lines of JSON. It
 reads ``{"key", "spec"}`` and answers with any number of ``beat`` messages and one ``done``. It
-opens no store. When the coordinator is gone, however it went, the pipe ends and so does the worker.
+opens no store. When the coordinator is gone, however it went, the pipe ends and so does the worker;
+Linux ends it even while compiled code keeps it from noticing.
 """
 
 from __future__ import annotations
@@ -57,6 +58,7 @@ def serve() -> None:
     system.ignore_interrupt()  # Ctrl-C is the coordinator's business
     faulthandler.enable()
     hello = json.loads(sys.stdin.readline() or sys.exit())  # no line: the coordinator is gone already
+    system.die_with_parent(hello["parent"])
     jobs, send = _take_pipes()
     try:
         execute = _prepare(hello["loads"], hello["execute"])
