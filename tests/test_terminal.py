@@ -24,7 +24,7 @@ class Quiet:
 
 
 def said(capsys, planned, done, **study):
-    with terminal.Progress(1, type("Study", (Quiet,), study)()) as progress:
+    with terminal.Progress(type("Study", (Quiet,), study)()) as progress:
         progress.watch(planned)
         progress.watch(Finished({}, "key", "ok", 1.0, "", done, planned.total))
     return capsys.readouterr().err
@@ -55,7 +55,7 @@ def test_one_failed_and_one_from_elsewhere(capsys):
 
 
 def test_a_trial_that_is_put_back_is_told_as_it_is(capsys):
-    with terminal.Progress(1, Quiet()) as progress:
+    with terminal.Progress(Quiet()) as progress:
         progress.watch(PutBack({"arm": "[/red]"}, "key", "worker died: killed by SIGKILL"))
     told = capsys.readouterr().err
     assert told == "put back, to be tried again: arm [/red]: worker died: killed by SIGKILL\n"

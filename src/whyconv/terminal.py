@@ -15,6 +15,7 @@ from rich.table import Table
 from whyconv.report.wording import count, intervals_shown, means_of, undecided
 from whyconv.runner.events import Event, Finished, Planned, PutBack
 from whyconv.runner.forecast import duration, forecast, seconds
+from whyconv.waiting import Waiting
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -42,13 +43,14 @@ COLOURS = {
 class Progress:
     """Watches a run: says what is reused and why the rest is new, then how long it will take."""
 
-    def __init__(self, workers: int, study: Study) -> None:
-        self._workers = workers
-        self._outlook = {trial.key: trial for trial in study.outlook()}
+    def __init__(self, study: Study) -> None:
+        self._workers = 1
+        self._outlook = {trial.key: trial for trial in study.outlook()} if study.adaptive else {}
         self._costs: dict[str, float] = {}
         self._rounds = 0 if study.adaptive else -1
         self._total = 0
         self._console = Console(stderr=True)
+        self._waiting = Waiting(self._console)
         self._bar: Bar | None = None
         self._task: Any = None
         self._expected = 0.0
@@ -69,6 +71,7 @@ class Progress:
             self._tick()
 
     def __enter__(self) -> Progress:
+        self._waiting.start()
         return self
 
     def __exit__(self, error: object, *_: object) -> None:
@@ -78,11 +81,14 @@ class Progress:
 
     def close(self) -> None:
         """Take the bar down."""
+        self._waiting.stop()
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
 
     def _planned(self, event: Planned) -> None:
+        self._waiting.stop()
+        self._workers = event.workers
         new = sum(event.new_by_reason.values())
         if self._data:
             self._say(self._data)

@@ -17,7 +17,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from whyconv.learners import Learner
+from whyconv.learners import Cost, Learner
 from whyconv.networks import Network
 from whyconv.runner.events import Options
 from whyconv.studies import Point, Study
@@ -57,7 +57,10 @@ class FakeLearner(Learner, name="fake-learner"):
 
     does: Does = "work"
     sleep: float = 0.0
-    start = advance = progress = finish = cost = never
+    start = advance = progress = finish = never
+
+    def cost(self, network: Any, shape: Any, m: int) -> Cost:
+        return Cost(flops=1.0, flops_limit=1.0, memory=1000.0 * m)
 
 
 FakeNetwork.version = int(os.environ.get("FAKE_NETWORK_VERSION", "1"))
@@ -145,7 +148,8 @@ def outcome(of: Trial) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def options(**changes: Any) -> Options:
-    return Options(**{"workers": 2, "execute": EXECUTE, "limit": 30.0, **changes})
+    """Two workers whatever the machine, unless a test is about what fits."""
+    return Options(**{"workers": 2, "execute": EXECUTE, "limit": 30.0, "force": True, **changes})
 
 
 def execute(of: Trial, beat: Any, checkpoint: Any) -> Any:
@@ -217,8 +221,8 @@ def _dies(of: Trial, *_: Any) -> None:
 
 
 def _grip(*_: Any) -> None:
-    """Stay in compiled code that lets no other thread run, for hours."""
-    re.match(r"(a+)+$", "a" * 50 + "b")
+    """Stay in compiled code that lets no other thread run, for a minute or so."""
+    re.match(r"(a+)+$", "a" * 31 + "b")
 
 
 def _address(*_: Any) -> None:

@@ -349,9 +349,16 @@ def test_a_study_that_cannot_be_planned_leaves_nothing(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("changes", [{"workers": 0}, {"limit": 0}, {"limit": float("nan")}])
+LIMITS = (0, -1, 0.5, 1e-320, float("nan"), float("inf"), True, "long")
+WORKERS = (0, -1, 1001, 2**63, 2.0, True, "two")
+
+
+@pytest.mark.parametrize(
+    "changes", [*({"workers": each} for each in WORKERS), *({"limit": each} for each in LIMITS)], ids=str
+)
 def test_impossible_options_are_refused(changes):
-    with pytest.raises(UserError):
+    (given,) = changes.values()
+    with pytest.raises(UserError, match=rf"{given} (seconds )?was given; give a "):
         options(**changes)
 
 

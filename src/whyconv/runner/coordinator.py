@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Literal
 
 from whyconv import system
 from whyconv.errors import UserError
-from whyconv.runner import checkpoint, environment
+from whyconv.runner import checkpoint, environment, fit
+from whyconv.runner.database import FILE
 from whyconv.runner.events import (
     Event,
     Finished,
@@ -26,10 +27,10 @@ from whyconv.runner.events import (
     Tick,
     TrialFailed,
 )
+from whyconv.runner.planning import Planner
 from whyconv.runner.pool import Outcome, Pool
 from whyconv.runner.reasons import Reasons
 from whyconv.runner.store import Store
-from whyconv.studies import good
 from whyconv.trial import Row
 
 if TYPE_CHECKING:
@@ -52,15 +53,18 @@ def complete(
     """
     folder = Path(out)
     checkpoint.interval()
-    planned = study.plan({})
+    options, planner = options or Options(), Planner(study)
+    planned = planner.plan({})
     if not planned:  # asked before anything is opened: a study that refuses leaves no trace
         raise UserError(
             f"{study.name} plans no trial with these settings; give it at least one arm and value."
         )
+    if not (folder / FILE).exists():
+        fit.workers(planner.ahead(planned, {}), folder, options)  # refused before there is a store
     if not folder.exists():
         _fetch(planned)
     with Store.open(folder) as store:
-        run = _Run(study, store, options or Options(), watch)
+        run = _Run(study, planner, store, options, watch)
         try:
             return run.complete()
         except KeyboardInterrupt:
@@ -78,8 +82,16 @@ def _fetch(points: Iterable[Point]) -> None:
 class _Run:
     """One run of a study: the rows known, and the plan as it stands."""
 
-    def __init__(self, study: Study, store: Store, options: Options, watch: Callable[[Event], None]) -> None:
-        self._study, self._store, self._options, self._watch = study, store, options, watch
+    def __init__(
+        self,
+        study: Study,
+        planner: Planner,
+        store: Store,
+        options: Options,
+        watch: Callable[[Event], None],
+    ) -> None:
+        self._study, self._planner = study, planner
+        self._store, self._options, self._watch = store, options, watch
         self._began = time.monotonic()
         stored, damaged = store.load()
         failed = {key for key, row in stored.items() if row.status == "failed" and options.retry_failed}
@@ -90,6 +102,7 @@ class _Run:
         self._environment = environment.identity(environment.describe())
         self.points: dict[str, Point] = {}
         self.done = 0
+        self._workers = 1
 
     def complete(self) -> Summary:
         planned = self._plan()
@@ -121,13 +134,17 @@ class _Run:
 
     def _plan(self) -> list[Point]:
         """Ask the study what it wants; two points may want the same trial, which is run once."""
-        planned = self._study.plan(good(self._rows))
+        planned = self._planner.plan(self._rows)
         first = not self.points
         self.points = {}
         for point in planned:
             self.points.setdefault(point.trial.key, point)
         missing = self._missing()
         self.done = len(self.points) - len(missing)
+        if missing and first:
+            self._workers = fit.workers(
+                self._planner.ahead(planned, self._rows), self._store.folder, self._options
+            )
         if missing or first:
             reused = [self._rows[key] for key in self.points if key in self._reusable]
             self._watch(
@@ -137,6 +154,7 @@ class _Run:
                     kept_failed=sum(row.status == "failed" for row in reused),
                     new_by_reason=self._reasons.count(point.trial for point in missing),
                     other_environment=sum(row.environment != self._environment for row in reused),
+                    workers=self._workers,
                     new=tuple(point.trial for point in missing),
                     kept=frozenset(self._rows.keys() & self.points),
                 )
@@ -218,7 +236,7 @@ class _Run:
     @contextmanager
     def _pool(self, loads: list[str]) -> Iterator[Pool]:
         options = self._options
-        pool = Pool(self._store.folder, options.workers, options.limit, loads, options.execute)
+        pool = Pool(self._store.folder, self._workers, options.limit, loads, options.execute)
         try:
             yield pool
         finally:

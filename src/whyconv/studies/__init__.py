@@ -23,8 +23,14 @@ if TYPE_CHECKING:
 class Point:
     """A trial with its place in the study: ``labels`` such as ``{"arm": "ConvPool", "m": 40}``."""
 
+    made: ClassVar[int] = 0
+    """How many there have been in this process, which tells how far a long plan is."""
+
     labels: Mapping[str, Any]
     trial: Trial
+
+    def __post_init__(self) -> None:
+        Point.made += 1
 
 
 @dataclass(frozen=True)
