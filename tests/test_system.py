@@ -107,4 +107,4 @@ def test_no_other_module_asks_for_the_system():
         r"\b(fcntl|msvcrt|sched_getaffinity|O_CLOEXEC|O_NOFOLLOW|sys\.platform|signal\.SIG\w*)\b"
     )
     found = {path.name for path in package.rglob("*.py") if asking.search(path.read_text())}
-    assert found - {"folder.py"} == {"system.py"}
+    assert found == {"system.py"}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from whyconv import registry
 from whyconv.errors import UserError
-from whyconv.settings import configure
+from whyconv.settings import changes, configure
 from whyconv.studies import Judgement, Point, Study
 from whyconv.trial import Row
 from whyconv.verdict import Evidence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
     from whyconv.runner.events import Event
+    from whyconv.runner.opened import Opened
 
 RUNS = "whyconv-runs"
 
@@ -37,6 +38,7 @@ class Run:
     rows: Mapping[str, Row]
     out: Path
     command: str
+    preset: str = ""
 
     @cached_property
     def table(self) -> pd.DataFrame:
@@ -66,11 +68,10 @@ class Run:
         found = [self.rows.get(point.trial.key) for point in self.points]
         return bool(found) and all(row is not None and row.status == "ok" for row in found)
 
-    @property
+    @cached_property
     def variant(self) -> str:
-        """The settings that were changed by hand, as on the command line; empty for a preset as it is."""
-        words = shlex.split(self.command)
-        return ", ".join(words[i + 1] for i, word in enumerate(words[:-1]) if word == "--set")
+        """The settings that differ from the preset's, as on the command line; empty for a preset as it is."""
+        return ", ".join(changes(self.study, self.preset)) if self.preset else ""
 
     def figures(self) -> dict[str, Any]:
         """The study's charts by title."""
@@ -165,7 +166,7 @@ def run(
 
         with Progress(chosen) as progress:
             summary = complete(chosen, folder, options, progress.watch)
-    return Run(chosen, summary.points, summary.rows, folder, line)
+    return Run(chosen, summary.points, summary.rows, folder, line, preset)
 
 
 def _command(
@@ -269,17 +270,23 @@ def chosen_studies(which: str) -> list[str]:
 
 
 def open_runs(folder: str | Path, load: str | Path | Iterable[str | Path] = ()) -> list[Run]:
-    """The studies whose rows are in a folder, as they stand; nothing is run."""
-    from whyconv.runner.store import Store
-    from whyconv.spec import build
+    """The studies whose rows are in a folder, as they stand. Nothing is run, no file that it names either.
 
-    files = [load] if isinstance(load, str | Path) else list(load)
-    with Store.read(folder) as store:
-        records, rows = store.runs(), store.rows()
-    found = []
-    for record in records:
-        for file in files or record.loads:
-            registry.load(file)
-        study = build("study", record.settings)
-        found.append(Run(study, study.plan(rows), rows, Path(folder), record.command))
-    return found
+    What is damaged, and what cannot be shown without a file of pieces of one's own, is a warning.
+    """
+    import warnings
+
+    from whyconv.runner.opened import open_folder
+
+    found = open_folder(folder, [load] if isinstance(load, str | Path) else load)
+    for sentence in (*found.problems, *found.remarks):
+        warnings.warn(sentence, stacklevel=2)
+    return runs_of(found)
+
+
+def runs_of(found: Opened) -> list[Run]:
+    """The runs of an opened folder."""
+    return [
+        Run(each.study, each.points, found.rows, found.folder, each.record.command, each.record.preset)
+        for each in found.runs
+    ]

@@ -6,6 +6,7 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Iterable
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
@@ -174,13 +175,17 @@ def report(
     """Write one self-contained HTML file: verdicts, figures, commands, seeds, environment."""
     from whyconv import api, terminal
     from whyconv.report.assemble import assemble
+    from whyconv.runner.opened import open_folder
 
     use(data)
-    runs = api.open_runs(folder, load or ())
+    found = open_folder(folder, load or ())
+    _note(found.problems, found.remarks)
     claims = api.check(check, load or (), watch=_announcer(False)) if check else []
-    path = assemble(runs, out or folder / "report.html", claims, _command_line())
-    terminal.print_verdicts(claims, runs)
+    path = assemble(found, out or folder / "report.html", claims, _command_line())
+    terminal.print_verdicts(claims, api.runs_of(found))
     print(f"Report: {path}")
+    if found.problems:
+        raise typer.Exit(1)
 
 
 @app.command(epilog="Example: whyconv export whyconv-runs --parquet")
@@ -195,24 +200,40 @@ def export(
 
     if csv and parquet:
         raise UserError("--csv and --parquet were both given; choose one.")
-    for path in write(folder, "parquet" if parquet else "csv", load):
+    done = write(folder, "parquet" if parquet else "csv", load or ())
+    _note(done.problems, done.remarks)
+    for path in done.paths:
         print(path)
+    if done.problems:
+        raise typer.Exit(1)
 
 
 @app.command(epilog="Example: whyconv verify whyconv-runs")
 def verify(folder: Folder) -> None:
-    """Read every row's digest and name the damaged ones. Exit 0 only if there are none."""
-    from whyconv.report.wording import count
-    from whyconv.runner.store import Store
+    """Read all that is stored, compare it with its digests, and name what is damaged or gone.
 
-    with Store.read(folder) as store:
-        problems = store.verify()
-        rows = len(store.rows()) if not problems else 0
-    for problem in problems:
-        print(problem)
-    if problems:
+    Exit 0 only if nothing is.
+    """
+    from whyconv.report.wording import count
+    from whyconv.runner.verify import verify as look
+
+    found = look(folder)
+    for sentence in (*found.problems, *found.remarks):
+        print(sentence)
+    kinds = [count(number, table.removesuffix("s")) for table, number in found.intact.items()]
+    kinds += ["the list of acknowledged rows", "the file's own structure"]
+    if found.problems:
+        print(f"Intact: {', '.join(kinds[:-2])}. Run the same command again to repair the store.")
         raise typer.Exit(1)
-    print(f"{count(rows, 'row')}, all intact.")
+    print(f"{count(found.intact['rows'], 'row')}, all intact. Looked at {', '.join(kinds)}.")
+
+
+def _note(problems: Iterable[str], remarks: Iterable[str]) -> None:
+    """What must be known of a folder, beside what was asked for."""
+    for sentence in problems:
+        print(f"damaged: {sentence}", file=sys.stderr)
+    for sentence in remarks:
+        print(f"note: {sentence}", file=sys.stderr)
 
 
 def main() -> None:

@@ -75,7 +75,7 @@ def load(path: str | Path) -> None:
         source = file.read_bytes()
     except OSError as error:
         raise UserError(f"--load {path} cannot be read: {error.strerror}.") from None
-    origin = hashlib.sha256(source).hexdigest()[:12]
+    origin = _digest(source)
     name = f"whyconv_user_{file.stem}_{origin}"
     if name in sys.modules:
         return
@@ -93,6 +93,15 @@ def load(path: str | Path) -> None:
         raise UserError(f"{path} could not be loaded: {type(error).__name__}: {error}.") from error
     finally:
         _loading.pop()
+
+
+def file_digest(path: str | Path) -> str:
+    """The digest that the pieces of a user's file carry in their fingerprints."""
+    return _digest(Path(path).read_bytes())
+
+
+def _digest(source: bytes) -> str:
+    return hashlib.sha256(source).hexdigest()[:12]
 
 
 def _home(piece: type[Any]) -> str:

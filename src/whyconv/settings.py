@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from whyconv import registry
 from whyconv.errors import UserError
-from whyconv.spec import Piece, Spec, checked
+from whyconv.spec import Piece, Spec, checked, plain, to_json
 from whyconv.studies import Study
 
 
@@ -41,6 +41,30 @@ def configure(
     for path, value in overrides.items():
         _assign(values, path, value)
     return checked(study, values, name)
+
+
+def changes(study: Study, preset: str) -> list[str]:
+    """The settings that differ from the preset's, as they would be set by hand; not the number of seeds."""
+    try:
+        preset_alone = configure(study.name, preset)
+    except UserError:  # no such preset, or its data are not here
+        return []
+    return [
+        f"{path}={value if isinstance(value, str) else to_json(value)}"
+        for path, value in _differences(_fields(study), _fields(preset_alone))
+        if path != "seeds"
+    ]
+
+
+def _differences(these: Any, those: Any) -> Iterator[tuple[str, Any]]:
+    """The values at which two sets of fields differ, by path; pieces of different names differ as a whole."""
+    for name in sorted({*these, *those}):
+        mine, other = these.get(name), those.get(name)
+        alike = isinstance(mine, dict) and isinstance(other, dict) and mine.get("name") == other.get("name")
+        if alike:
+            yield from ((f"{name}.{path}", value) for path, value in _differences(mine, other))
+        elif mine != other:
+            yield name, plain(mine)
 
 
 def _parsed(assignment: str) -> tuple[str, Any]:

@@ -14,8 +14,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-SAFE = getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
-"""For ``os.open``: a link is refused (ELOOP) instead of followed, and child processes inherit nothing."""
+SAFE = 0
+"""For ``os.open``: a link is refused, a pipe not waited for, nothing inherited by children, no byte changed."""
+for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
+    SAFE |= getattr(os, _flag, 0)
 
 OUTSIDE = ("SIGHUP", "SIGKILL", "SIGTERM")
 """Signals that come from outside a process: a user, a closed terminal, a scheduler, memory running out."""
@@ -57,11 +59,11 @@ def lock(fd: int, wait: bool = False) -> bool:
     return True
 
 
-def sync_folder(path: Path) -> None:
-    """Make the names in a folder survive a loss of power; Windows does so by itself."""
-    if sys.platform == "win32":
+def sync(path: Path) -> None:
+    """Make a file, or the names in a folder, survive a loss of power; Windows keeps names by itself."""
+    if sys.platform == "win32" and path.is_dir():
         return
-    fd = os.open(path, os.O_RDONLY)
+    fd = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
     try:
         os.fsync(fd)
     finally:

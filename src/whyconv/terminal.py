@@ -13,7 +13,7 @@ from rich.console import Console
 from rich.table import Table
 
 from whyconv.report.wording import count, intervals_shown, means_of, undecided
-from whyconv.runner.events import Event, Finished, Planned, PutBack
+from whyconv.runner.events import Event, Finished, Planned, PutBack, Repaired
 from whyconv.runner.forecast import duration, forecast, seconds
 from whyconv.waiting import Waiting
 
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 PLAIN_EVERY = 10.0
 PLAIN_WIDTH = 10_000
+REPAIRS_SHOWN = 10
+"""Damages named in a terminal; ``whyconv verify`` names them all."""
 GAP = 2
 """Between two columns of a table."""
 COLOURS = {
@@ -61,7 +63,9 @@ class Progress:
 
     def watch(self, event: Event) -> None:
         """Take note of an event."""
-        if isinstance(event, Planned):
+        if isinstance(event, Repaired):
+            self._repaired(event)
+        elif isinstance(event, Planned):
             self._planned(event)
         elif isinstance(event, Finished):
             self._finished(event)
@@ -85,6 +89,16 @@ class Progress:
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
+
+    def _repaired(self, event: Repaired) -> None:
+        repair = event.repair
+        for sentence in repair.problems[:REPAIRS_SHOWN]:
+            self._say(f"damaged: {sentence}")
+        if len(repair.problems) > REPAIRS_SHOWN:
+            self._say(f"damaged: {len(repair.problems) - REPAIRS_SHOWN} more.")
+        where = f"; the damaged file is kept as {repair.kept}" if repair.kept else ""
+        gone = f", {count(len(repair.lost), 'row')} lost" if repair.lost else ""
+        self._say(f"The store was repaired: {count(repair.rows, 'row')} salvaged{gone}{where}.")
 
     def _planned(self, event: Planned) -> None:
         self._waiting.stop()

@@ -52,7 +52,7 @@ def assert_vanished(folder, seconds=2.0):
 
 def tables(folder):
     """The exported bytes, without what a run took."""
-    return {path.name: path.read_bytes() for path in export(folder) if path.name != "durations.csv"}
+    return {path.name: path.read_bytes() for path in export(folder).paths if path.name != "durations.csv"}
 
 
 def test_kills_lose_nothing(tmp_path):
@@ -90,7 +90,12 @@ def test_kills_lose_nothing(tmp_path):
     for folder in folders:
         complete(FakeGrid(seeds=75, sleep=0.002), folder, options())
         assert tables(folder) == wanted
-        assert {path.name for path in folder.iterdir()} == {"whyconv.sqlite", "lock", "export"}
+        assert {path.name for path in folder.iterdir()} == {
+            "whyconv.sqlite",
+            "lock",
+            "acknowledged",
+            "export",
+        }
 
 
 def test_a_long_trial_goes_on_from_its_checkpoint(tmp_path):

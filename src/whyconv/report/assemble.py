@@ -6,28 +6,58 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from whyconv.api import Run
+from whyconv.api import Run, runs_of
 from whyconv.report.filters_picture import filters
 from whyconv.report.html import Page, Section, write
+from whyconv.report.wording import count
+from whyconv.runner.opened import Opened
+
+LOOSE_SHOWN = 1000
+"""Rows without their study that a page lists; ``whyconv export`` has them all."""
 
 
-def assemble(runs: Sequence[Run], path: Path, claims: list[dict[str, Any]], command: str) -> Path:
-    """Write the report of these runs, with ``claims`` as decided beforehand."""
-    from whyconv.runner.store import Store
-
-    environments: dict[str, Any] = {}
-    for folder in {run.out for run in runs}:
-        with Store.read(folder) as store:
-            environments.update(store.environments())
+def assemble(found: Opened, path: Path, claims: list[dict[str, Any]], command: str) -> Path:
+    """Write the report of a folder, with ``claims`` as decided beforehand."""
+    runs = runs_of(found)
     seen = [run.study.name for run in runs]
+    sections = [section(run, run.study.name not in seen[:n]) for n, run in enumerate(runs)]
     page = Page(
         title="What are locality, weight sharing and max-pooling worth?",
         claims=claims,
-        sections=[section(run, run.study.name not in seen[:n]) for n, run in enumerate(runs)],
-        environment=_environment(runs, environments),
+        sections=[*sections, *loose_rows(found)],
+        environment=_environment(runs, found.environments()),
         command=command,
+        notes=(*found.problems, *found.remarks),
     )
     return write(page, path)
+
+
+def loose_rows(found: Opened) -> list[Section]:
+    """The rows of runs whose study is not here, as a table of their own."""
+    import pandas as pd
+
+    rows = found.loose() if found.unplanned else []
+    lines = [
+        {
+            **{part: (row.spec.get(part) or {}).get("name") for part in ("task", "network", "learner")},
+            **{part: row.spec.get(part) for part in ("m", "seed")},
+            "status": row.status,
+            **row.result,
+        }
+        for row in rows[:LOOSE_SHOWN]
+    ]
+    if not lines:
+        return []
+    title = f"{count(len(rows), 'row')}, the first {len(lines)} shown" if len(lines) < len(rows) else "Rows"
+    return [
+        Section(
+            study=", ".join(dict.fromkeys(run.study for run in found.unplanned)),
+            title="Rows whose study is not here",
+            rule="Its pieces were not given: the rows are shown, but neither drawn nor judged.",
+            tables={title: pd.DataFrame(lines)},
+            rows=len(rows),
+        )
+    ]
 
 
 def section(run: Run, explained: bool = True) -> Section:

@@ -20,6 +20,7 @@ from whyconv.report.claims import claims_table, stuck, tally
 from whyconv.report.embedding import bundle
 from whyconv.report.sections import study_section
 from whyconv.report.wording import command, count
+from whyconv.runner.folder import telling, write_whole
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -75,12 +76,16 @@ class Page:
     sections: Sequence[Section] = ()
     environment: Mapping[str, Any] = field(default_factory=dict)
     command: str = ""
+    notes: Sequence[str] = ()
+    """What is damaged in the folder or must be known of it, in sentences."""
 
 
 def write(page: Page, path: str | Path) -> Path:
-    """Write the report to ``path`` and return it."""
+    """Write the report to ``path``, whole or not at all, and return it."""
     path = Path(path)
-    path.write_text(render(page), encoding="utf-8")
+    content = render(page).encode("utf-8", "replace")
+    with telling(path):
+        write_whole(path, content)
     return path
 
 
@@ -112,7 +117,8 @@ def _opening(page: Page, anchors: Sequence[str]) -> str:
     links.append('<a href="#environment">Environment</a>')
     return (
         f'<header class="opening"><p class="kicker">whyconv report</p><h1>{escape(page.title)}</h1>'
-        f'<p class="lead">{_lead(page)}</p><nav aria-label="Contents">{"".join(links)}</nav></header>'
+        f'<p class="lead">{_lead(page)}</p>{_notes(page)}'
+        f'<nav aria-label="Contents">{"".join(links)}</nav></header>'
     )
 
 
@@ -133,6 +139,11 @@ def _lead(page: Page) -> str:
     elif judged or any(claim.get("control_verdict") for claim in page.claims):
         said.append("Every control, broken on purpose, gave another verdict.")
     return " ".join(said) or "There is nothing to report yet."
+
+
+def _notes(page: Page) -> str:
+    items = "".join(f"<li>{escape(note)}</li>" for note in page.notes)
+    return f'<ul class="notes">{items}</ul>' if items else ""
 
 
 def _closing(page: Page) -> str:

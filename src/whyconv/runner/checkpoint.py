@@ -9,14 +9,12 @@ from __future__ import annotations
 import hashlib
 import math
 import os
-import re
 import time
 from collections.abc import Container, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from whyconv import system
 from whyconv.errors import UserError
 from whyconv.runner.folder import write_whole
 
@@ -41,7 +39,7 @@ def interval() -> float:
 
 
 def sweep(folder: Path, done: Container[str]) -> None:
-    """Remove what killed processes left in a store's folder: half-written files, and checkpoints of
+    """Remove what killed processes left among a store's checkpoints: half-written ones, and those of
     trials that are ``done``. Only its one writer may call this.
     """
     room = folder / FOLDER
@@ -49,10 +47,6 @@ def sweep(folder: Path, done: Container[str]) -> None:
         for path in room.glob("*"):
             if path.suffix == ".tmp" or (path.suffix == ".npz" and path.stem in done):
                 _remove(path)
-    for path in folder.glob("*.tmp"):  # a report may be written while a study runs
-        writer = re.fullmatch(r".+\.(\d+)\.tmp", path.name)
-        if writer and not system.alive(int(writer[1])):
-            _remove(path)
 
 
 def _remove(path: Path) -> None:

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from whyconv import system
+from whyconv import registry, system
 from whyconv.errors import UserError
 from whyconv.runner import checkpoint, environment, fit
 from whyconv.runner.database import FILE
@@ -23,6 +23,7 @@ from whyconv.runner.events import (
     Options,
     Planned,
     PutBack,
+    Repaired,
     Summary,
     Tick,
     TrialFailed,
@@ -34,6 +35,7 @@ from whyconv.runner.store import Store
 from whyconv.trial import Row
 
 if TYPE_CHECKING:
+    from whyconv.runner.contents import Run as RunRecord
     from whyconv.studies import Point, Study
 
 TICK_SECONDS = 0.5
@@ -64,6 +66,8 @@ def complete(
     if not folder.exists():
         _fetch(planned)
     with Store.open(folder) as store:
+        if store.repair is not None:
+            watch(Repaired(store.repair))
         run = _Run(study, planner, store, options, watch)
         try:
             return run.complete()
@@ -93,12 +97,13 @@ class _Run:
         self._study, self._planner = study, planner
         self._store, self._options, self._watch = store, options, watch
         self._began = time.monotonic()
-        stored, damaged = store.load()
+        found = store.contents() if store.found is None else store.found
+        stored, damaged = found.rows(), store.repair.lost if store.repair else frozenset()
         failed = {key for key, row in stored.items() if row.status == "failed" and options.retry_failed}
         self._rows = {key: row for key, row in stored.items() if key not in failed}
         self._reusable = frozenset(self._rows)
         checkpoint.sweep(store.folder, failed.union(self._rows))
-        self._reasons = Reasons(stored.values(), failed, set(damaged), self._has_other_settings())
+        self._reasons = Reasons(stored.values(), failed, damaged, self._has_other_settings(found.runs()))
         self._environment = environment.identity(environment.describe())
         self.points: dict[str, Point] = {}
         self.done = 0
@@ -109,7 +114,8 @@ class _Run:
         _fetch(self._missing())
         self._store.record_environment(environment.describe())
         loads = [str(Path(file).resolve()) for file in self._options.loads]
-        self._store.record_run(self._study, self._options.preset, loads, self._options.command)
+        files = [{"file": Path(file).name, "digest": registry.file_digest(file)} for file in loads]
+        self._store.record_run(self._study, self._options.preset, files, self._options.command)
         missing = self._missing()
         if missing:
             with self._pool(loads) as pool:
@@ -229,8 +235,8 @@ class _Run:
             "without --fail-fast."
         )
 
-    def _has_other_settings(self) -> bool:
-        settings = [run.settings for run in self._store.runs() if run.study == self._study.name]
+    def _has_other_settings(self, runs: Iterable[RunRecord]) -> bool:
+        settings = [run.settings for run in runs if run.study == self._study.name]
         return bool(settings) and self._study.canonical() not in settings
 
     @contextmanager

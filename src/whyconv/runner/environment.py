@@ -1,4 +1,4 @@
-"""What rows were computed with: interpreter, processor and library versions, without importing them."""
+"""What rows were computed with: all that may change their last digits, and nothing that names a machine."""
 
 from __future__ import annotations
 
@@ -12,22 +12,35 @@ from typing import Any
 
 from whyconv.spec import digest
 
-PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "scikit-learn", "optax", "whyconv")
-
+PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "scikit-learn", "optax", "clarabel", "whyconv")
 
 CPU = "cpu"
 """What JAX computes on unless JAX_PLATFORMS says otherwise."""
 
+VECTORS = ("sse", "ssse", "avx", "fma", "f16c", "amx", "asimd", "sve", "neon")
+"""Beginnings of the names of instruction sets for vectors, of which compilers choose."""
+SWITCHES = ("XLA_FLAGS", "JAX_DEFAULT_MATMUL_PRECISION", "JAX_ENABLE_X64", "NPY_DISABLE_CPU_FEATURES")
+"""Variables that change what is computed. What OPENBLAS_CORETYPE leads to is seen in the kernels in use."""
+
+SAME_FLAGS = ("--xla_cpu_multi_thread_eigen=false",)
+"""What every worker adds to XLA_FLAGS: left out, so that coordinator and workers describe one environment."""
+
 
 @cache
 def describe() -> dict[str, Any]:
-    """The environment as plain data. It holds no time and no name of a machine or a person."""
+    """The environment of this process as plain data. It holds no time and no name of a machine or a person.
+
+    ``instructions``: the vector instructions of the processor. ``blas``: the kernels in use of NumPy's and of
+    SciPy's library. ``switches``: variables that change how programs are compiled.
+    """
     platforms = os.environ.get("JAX_PLATFORMS", CPU)
     return {
         "python": platform.python_version(),
         "platform": f"{platform.system()}-{platform.machine()}",
-        "cpu": _cpu(),
-        "cores": os.cpu_count() or 0,
+        "cpu": _cpu("model name") or platform.processor() or platform.machine(),
+        "instructions": _instructions(),
+        "blas": _kernels(),
+        "switches": _switches(os.environ),
         "packages": {name: _version(name) for name in PACKAGES},
         **({} if platforms == CPU else {"jax_platforms": platforms}),
     }
@@ -38,14 +51,66 @@ def identity(environment: Mapping[str, Any]) -> str:
     return digest(environment)[:16]
 
 
-def _cpu() -> str:
-    """The processor's model name; where the system does not tell, its architecture."""
+def differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> list[str]:
+    """What differs, a few words each.
+
+    >>> differences({"python": "3.12", "packages": {"jax": "2"}}, {"packages": {"jax": "1"}})
+    ['packages jax: 1, here 2', 'python: not recorded, here 3.12']
+    """
+    said = []
+    for name in sorted({*here, *there}):
+        mine, other = here.get(name), there.get(name)
+        if isinstance(mine, Mapping) and isinstance(other, Mapping):
+            said += [f"{name} {each}" for each in differences(mine, other)]
+        elif mine != other:
+            said.append(f"{name}: {_shown(other)}, here {_shown(mine)}")
+    return said
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "not recorded"
+    return str(value) if not isinstance(value, Mapping) else "other ones"
+
+
+def _instructions() -> str:
+    """The vector instructions of the processor, sorted; empty where the system does not tell."""
+    flags = (_cpu("flags") or _cpu("Features")).split()
+    return " ".join(sorted(flag for flag in flags if flag.startswith(VECTORS)))
+
+
+def _kernels() -> dict[str, str]:
+    """The BLAS kernels that NumPy's and SciPy's libraries have chosen, or were told to take."""
+    import numpy as np
+    import scipy.linalg
+    from threadpoolctl import threadpool_info
+
+    homes = {"numpy": Path(np.__file__).parent, "scipy": Path(str(scipy.linalg.__file__)).parent.parent}
+    found = {}
+    for library in threadpool_info():
+        if library.get("user_api") != "blas":
+            continue
+        place = Path(library["filepath"])
+        whose = next((name for name, home in homes.items() if place.parent == Path(f"{home}.libs")), "")
+        kernel = f"{library['internal_api']} {library['version']} {library.get('architecture', '')}".strip()
+        found[whose or "system"] = kernel
+    return dict(sorted(found.items()))
+
+
+def _switches(environ: Mapping[str, str]) -> dict[str, str]:
+    """The switches that are set; flags in an order of their own, without those that every worker gets."""
+    found = {name: environ[name] for name in SWITCHES if environ.get(name)}
+    flags = sorted(flag for flag in found.pop("XLA_FLAGS", "").split() if flag not in SAME_FLAGS)
+    return {**found, **({"XLA_FLAGS": " ".join(flags)} if flags else {})}
+
+
+def _cpu(field: str) -> str:
+    """A field of the first processor, as Linux tells it."""
     try:
         lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
     except OSError:
-        lines = []
-    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
-    return names[0] if names else platform.processor() or platform.machine()
+        return ""
+    return next((line.partition(":")[2].strip() for line in lines if line.split(":")[0].strip() == field), "")
 
 
 def _version(name: str) -> str:

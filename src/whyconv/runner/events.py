@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from whyconv.errors import UserError
 
 if TYPE_CHECKING:
+    from whyconv.runner.salvage import Repair
     from whyconv.studies import Point
     from whyconv.trial import Row, Trial
 
@@ -95,7 +96,14 @@ class Tick:
     running: list[tuple[Labels, float]]
 
 
-Event = Planned | Finished | PutBack | Tick
+@dataclass(frozen=True)
+class Repaired:
+    """The store was damaged and was made whole before anything else."""
+
+    repair: Repair
+
+
+Event = Repaired | Planned | Finished | PutBack | Tick
 
 
 @dataclass(frozen=True)

@@ -7,64 +7,70 @@ import importlib.util
 import io
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from whyconv import registry
 from whyconv.errors import UserError
-from whyconv.runner.folder import prepare, telling, write_whole
+from whyconv.runner.folder import prepare, refuse_odd, telling, write_whole
+from whyconv.runner.opened import PlannedRun, open_folder
 from whyconv.runner.seal import COLUMNS
-from whyconv.runner.store import Run, Store
-from whyconv.spec import build, to_json
+from whyconv.spec import to_json
 from whyconv.trial import Row
 
 Line = Mapping[str, Any]
+FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""What a text begins with that a spreadsheet would compute."""
 
 
-def export(folder: str | Path, format: str = "csv", loads: Iterable[str] | None = None) -> list[Path]:
-    """Write the tables of a store into ``folder/export`` and return their paths.
+@dataclass(frozen=True)
+class Exported:
+    """The files that were written, and what must be known of them, in sentences."""
+
+    paths: list[Path]
+    problems: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+def export(folder: str | Path, format: str = "csv", loads: Iterable[str | Path] = ()) -> Exported:
+    """Write the tables of a store into ``folder/export``.
 
     For every run of a study one table, a line for each trial in the order of the plan: its labels,
     its seed, what was measured, ``status`` (*ok*, *failed*, or *missing* when it was not run), the
     error and the key. Besides, ``rows`` with every row of the store as JSON, ``durations``, and
-    ``environments.json``. Only ``durations`` differs between two runs of the same study. ``loads``
-    replaces the files of pieces that were loaded when the study was run.
+    ``environments.json``. Only ``durations`` differs between two runs of the same study. ``loads`` are
+    files of pieces of one's own; a run that needs them and does not get them has no table.
     """
     folder = Path(folder)
     write = _writer(format)
-    with Store.read(folder) as store:
-        rows = store.rows()
-        tables = {_name(run): _run_lines(run, rows, loads) for run in store.runs()}
-        tables["rows"] = [_row_line(row) for row in rows.values()]
-        tables["durations"] = [asdict(duration) for duration in store.durations()]
-        environments = json.dumps(store.environments(), indent=2, sort_keys=True) + "\n"
+    found = open_folder(folder, loads)
+    tables = {_name(run): _run_lines(run, found.rows) for run in found.runs}
+    tables["rows"] = [_row_line(row) for row in found.rows.values()]
+    tables["durations"] = [asdict(duration) for duration in found.contents.durations()]
     contents = {f"{name}.{format}": write(lines) for name, lines in tables.items()}
-    contents["environments.json"] = environments.encode()
+    described = json.dumps(found.environments(), indent=2, sort_keys=True) + "\n"
+    contents["environments.json"] = described.encode()
     target = folder / "export"
+    refuse_odd(target, folder=True)
     prepare(target)
     with telling(target):
         for name, content in contents.items():
             write_whole(target / name, content)
-    return [target / name for name in contents]
+    return Exported([target / name for name in contents], found.problems, found.remarks)
 
 
-def _name(run: Run) -> str:
-    return "-".join(part for part in (run.study, run.preset, run.id[:8]) if part)
+def _name(run: PlannedRun) -> str:
+    """The name of a run's table: of the study and preset as this program knows them, and of a digest."""
+    preset = run.record.preset if run.record.preset in run.study.presets else ""
+    return "-".join(part for part in (run.study.name, preset, run.record.id[:8]) if part)
 
 
-def _run_lines(run: Run, rows: Mapping[str, Row], loads: Iterable[str] | None) -> list[Line]:
-    """The plan of a run, made again, with what is known of its trials."""
-    try:
-        for file in run.loads if loads is None else loads:
-            registry.load(file)
-        study = build("study", run.settings)
-    except (UserError, ValueError) as error:
-        raise UserError(f"the run {run.id} of {run.study} cannot be planned again: {error}") from error
+def _run_lines(run: PlannedRun, rows: Mapping[str, Row]) -> list[Line]:
+    """The plan of a run with what is known of its trials."""
     return _aligned(
         [
             {**point.labels, "seed": point.trial.seed, **_told(rows.get(key := point.trial.key)), "key": key}
-            for point in study.plan(rows)
+            for point in run.points
         ]
     )
 
@@ -100,9 +106,9 @@ def _writer(format: str) -> Callable[[Sequence[Line]], bytes]:
 def _csv(lines: Sequence[Line]) -> bytes:
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerows(
-        [lines[0], *([_cell(value) for value in line.values()] for line in lines)] if lines else []
-    )
+    heads = [lines[0]] if lines else []
+    for line in (*heads, *(line.values() for line in lines)):
+        writer.writerow([_harmless(_cell(value)) for value in line])
     return buffer.getvalue().encode()
 
 
@@ -125,6 +131,11 @@ def _cell(value: Any) -> Any:
         return to_json(value)
     except (TypeError, ValueError):
         return str(value)
+
+
+def _harmless(cell: Any) -> Any:
+    """A text that a spreadsheet would take for a formula gets a quotation mark before it; a number stays."""
+    return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
 
 
 def _uniform(values: list[Any]) -> list[Any]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
+import secrets
 import sqlite3
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from whyconv import system
 from whyconv.errors import UserError
 
 KEPT = "every row acknowledged so far is kept"
@@ -26,20 +28,19 @@ class Lock:
 
     def __init__(self, folder: Path) -> None:
         with telling(folder):
-            self._fd = os.open(folder / "lock", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+            self._fd = open_plain(folder / "lock", os.O_RDWR | os.O_CREAT)
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held = system.lock(self._fd)
         except OSError as error:
+            os.close(self._fd)
+            raise UserError(f"{folder} is on a file system without locks; choose a local folder.") from error
+        if not held:
             holder = os.read(self._fd, 32).decode(errors="replace").strip() or "unknown"
             os.close(self._fd)
-            if error.errno not in (errno.EAGAIN, errno.EACCES):
-                raise UserError(
-                    f"{folder} is on a file system without locks; choose a local folder."
-                ) from error
             raise UserError(
                 f"{folder} is being written by another run (process {holder}); "
                 "wait for it or choose another folder."
-            ) from None
+            )
         with suppress(OSError):  # the number only serves the sentence above
             os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
@@ -60,11 +61,39 @@ def prepare(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
 
 
-def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that readers see the old one or the new one, never half of one."""
-    part = path.with_name(f"{path.name}.{os.getpid()}.tmp")
+def open_plain(path: Path, flags: int) -> int:
+    """Open a plain file, and nothing else: a link is not followed, and a pipe is not waited for."""
+    refuse_odd(path)
+    return os.open(path, flags | system.SAFE, 0o644)
+
+
+def refuse_odd(path: Path, *, folder: bool = False) -> None:
+    """Refuse a link, a device or a pipe where a plain file (or a folder) of ours belongs."""
     try:
-        part.write_bytes(content)
+        mode = path.lstat().st_mode
+    except OSError:
+        return
+    good = stat.S_ISDIR(mode) if folder else stat.S_ISREG(mode)
+    if not good:
+        kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "no plain file"
+        wanted = "folder" if folder else "file"
+        raise UserError(
+            f"{path} is {kind}, where whyconv keeps a {wanted} of its own; remove it or choose another place."
+        )
+
+
+def write_whole(path: Path, content: bytes) -> None:
+    """Write a file so that readers see the old one or the new one, never half of one.
+
+    It is written beside under a name that nobody can guess, and a link in its place is not followed. What a
+    killed writer left beside is removed by the next.
+    """
+    refuse_odd(path)
+    sweep(path.parent, f"{path.name}.")
+    part = path.with_name(f"{path.name}.{os.getpid()}-{secrets.token_hex(4)}.tmp")
+    try:
+        with open(open_plain(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL), "wb") as file:
+            file.write(content)
         part.replace(path)
     except BaseException:
         with suppress(OSError):
@@ -72,13 +101,13 @@ def write_whole(path: Path, content: bytes) -> None:
         raise
 
 
-def sync(path: Path) -> None:
-    """Make a file, or the names in a folder, survive a loss of power."""
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+def sweep(folder: Path, start: str = "") -> None:
+    """Remove what killed writers left half written, of files whose names begin so."""
+    for part in folder.glob("*.tmp"):
+        writer, _, _ = part.name.removesuffix(".tmp").rpartition(".")[2].partition("-")
+        if part.name.startswith(start) and writer.isdigit() and not system.alive(int(writer)):
+            with suppress(OSError):
+                part.unlink(missing_ok=True)
 
 
 @contextmanager

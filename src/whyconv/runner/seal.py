@@ -1,24 +1,29 @@
-"""How a row is written down, and how it is known to be the row that was written.
+"""How records are written down, and how they are known to be the ones that were written.
 
-A row is stored as the texts of its columns and a digest over all of them. Its key and stem are
-digests too, of its specification. So a row that was damaged, or put under another key, is noticed
-whenever it is read.
+Every record ends in a digest over its columns, or is named by one. A row's key and stem are digests too, of
+its specification, and a run's id is one of its settings. So a record that was damaged, or put in the place
+of another, is noticed whenever it is read.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from whyconv.spec import digest, to_json
 from whyconv.trial import Row
 
 COLUMNS = ("key", "stem", "spec", "versions", "status", "result", "trace", "error", "environment")
 """The columns of a row that its digest covers: all but the digest itself."""
+UNSEALED = ""
+"""In place of the digest of a record that an older whyconv wrote, before such records had one."""
+
+Record = tuple[Any, ...]
 
 
 def seal(row: Row) -> list[str]:
-    """The texts of the columns, and last their digest."""
+    """The texts of a row's columns, and last their digest."""
     values = [getattr(row, name) for name in COLUMNS]
     texts = [value if isinstance(value, str) else to_json(value) for value in values]
     return [*texts, digest(texts)]
@@ -32,17 +37,80 @@ def unseal(columns: Sequence[str]) -> Row:
     return Row(**fields)  # pyright: ignore[reportArgumentType]
 
 
-def complaint(columns: Sequence[object]) -> str:
-    """What is wrong with stored columns; empty if they are intact."""
-    *texts, stored = columns
-    if not all(isinstance(text, str) for text in texts) or digest(texts) != stored:
-        return "its digest does not match what it holds"
+def sealed(table: str, *values: str | int | float) -> Record:
+    """A record of any other table than ``rows`` with its digest, which also covers the table's name."""
+    return (*values, digest([table, *values]))
+
+
+def environment_id(text: str) -> str:
+    """What rows call an environment by: a digest of its description, which is canonical JSON."""
+    return digest(json.loads(text))[:16]
+
+
+def run_id(study: str, preset: str, settings: str) -> str:
+    """The identity of a run, from its settings as canonical JSON: the same command is the same run."""
+    return digest([study, preset, settings])[:16]
+
+
+def complaint(table: str, record: Sequence[Any]) -> str:
+    """What is wrong with a stored record; empty if it is intact."""
     try:
-        row = unseal([str(text) for text in texts])
-    except ValueError:
+        return _COMPLAINTS[table](record)
+    except (ValueError, TypeError, RecursionError, OverflowError):
         return "it holds text that is not JSON"
+
+
+def _of_row(record: Sequence[Any]) -> str:
+    *texts, stored = record
+    if len(texts) != len(COLUMNS) or not all(isinstance(text, str) for text in texts):
+        return "it does not have the columns of a row"
+    if digest(texts) != stored:
+        return "its digest does not match what it holds"
+    row = unseal(texts)
     if row.key != digest({"spec": row.spec, "versions": row.versions})[:32]:
         return "its key is not that of its specification"
     if row.stem != digest(row.spec)[:32]:
         return "its stem is not that of its specification"
     return ""
+
+
+def _of_environment(record: Sequence[Any]) -> str:
+    name, text = record
+    return "" if environment_id(text) == name else "its description was changed"
+
+
+def _of_run(record: Sequence[Any]) -> str:
+    name, study, preset, settings, seeds, loads, *_, stored = record
+    if run_id(study, preset, settings) != name or not isinstance(json.loads(settings), dict):
+        return "its settings were changed"
+    if stored != UNSEALED and sealed("runs", *record[:-1])[-1] != stored:
+        return "its command, its times or its list of files was changed"
+    if not isinstance(json.loads(loads), list) or not isinstance(seeds, int):
+        return "its list of files was changed"
+    return ""
+
+
+def _of_duration(record: Sequence[Any]) -> str:
+    key, attempt, seconds, finished, stored = record
+    types = (str, int, float, str)
+    if not all(map(isinstance, (key, attempt, seconds, finished), types)):
+        return "it does not hold a time"
+    good = stored == UNSEALED or sealed("durations", *record[:-1])[-1] == stored
+    return "" if good else "its digest does not match what it holds"
+
+
+def _of_traceback(record: Sequence[Any]) -> str:
+    *values, stored = record
+    if not all(isinstance(value, str) for value in values):
+        return "it does not hold text"
+    good = stored == UNSEALED or sealed("tracebacks", *values)[-1] == stored
+    return "" if good else "its digest does not match what it holds"
+
+
+_COMPLAINTS: dict[str, Callable[[Sequence[Any]], str]] = {
+    "rows": _of_row,
+    "environments": _of_environment,
+    "runs": _of_run,
+    "durations": _of_duration,
+    "tracebacks": _of_traceback,
+}

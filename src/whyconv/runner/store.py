@@ -1,4 +1,4 @@
-"""The store: one SQLite file that keeps rows, and notices when one of them was damaged.
+"""The store: one SQLite file that keeps rows, and notices when one of them was damaged or has vanished.
 
 There is one writer, the coordinator, and any number of readers at any time. A row is on disk when
 ``put`` returns. While a writer is active the file is in write-ahead mode; a writer that ends in
@@ -7,21 +7,21 @@ order leaves a single plain file behind, which can be copied, and read from a re
 
 from __future__ import annotations
 
-import json
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
-from math import nan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from whyconv.errors import UserError
-from whyconv.runner import database, environment
-from whyconv.runner.folder import Lock, prepare, telling
-from whyconv.runner.seal import COLUMNS, complaint, seal, unseal
-from whyconv.runner.verify import problems, run_id
+from whyconv.runner import contents, database, journal, salvage
+from whyconv.runner.contents import Contents, Duration, Run
+from whyconv.runner.folder import Lock, prepare, sweep, telling
+from whyconv.runner.journal import Acknowledged
+from whyconv.runner.ownership import refuse_others
+from whyconv.runner.salvage import Repair
+from whyconv.runner.seal import environment_id, run_id, seal, sealed
 from whyconv.spec import to_json
 
 if TYPE_CHECKING:
@@ -29,54 +29,37 @@ if TYPE_CHECKING:
     from whyconv.trial import Row
 
 
-@dataclass(frozen=True)
-class Run:
-    """A study that was run into this store: enough to make its plan again."""
-
-    id: str
-    study: str
-    preset: str
-    settings: Mapping[str, Any]
-    """The study's canonical form; ``build("study", settings)`` gives the study back."""
-    seeds: int
-    loads: tuple[str, ...]
-    command: str
-    first: str
-    last: str
-
-
-@dataclass(frozen=True)
-class Duration:
-    """What one attempt at a trial took. Kept apart from rows, which are the same on every run."""
-
-    key: str
-    attempt: int
-    seconds: float
-    finished_at: str
-
-
 class Store:
     """Rows by key. Use :meth:`open` to write, :meth:`read` to read, and either as a context."""
 
-    def __init__(self, folder: Path, connection: sqlite3.Connection, lock: Lock | None = None) -> None:
+    def __init__(self, folder: Path, connection: sqlite3.Connection | None, lock: Lock | None = None) -> None:
         self.folder = folder
+        self.found: Contents | None = None
+        """What was here when it was opened to write."""
+        self.repair: Repair | None = None
+        """What had to be repaired then."""
         self._connection = connection
         self._lock = lock
+        self._journal: journal.Writer | None = None
+        self._place = _place(folder)
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
-        """The store in ``folder`` for its one writer; folder and store are made if missing."""
+        """The store in ``folder`` for its one writer; folder and store are made if missing.
+
+        A damaged one is repaired first, so that the same command always goes on.
+        """
         folder = Path(folder)
         prepare(folder)
-        file = folder / database.FILE
-        if file.exists():
-            database.connect_reader(file).close()  # a store that is going to be refused is not touched
+        refuse_others(folder)  # one that is going to be refused is not touched
         lock = Lock(folder)
         try:
             with telling(folder):
-                if not file.exists():
-                    database.make(file)
-                return cls(folder, database.connect_writer(file), lock)
+                found, repair = _made_whole(folder)
+                store = cls(folder, database.connect_writer(folder / database.FILE), lock)
+                store.found, store.repair = found, repair
+                store._catch_up(found)
+                return store
         except BaseException:
             lock.release()
             raise
@@ -85,10 +68,16 @@ class Store:
     def read(cls, folder: str | Path) -> Self:
         """The store in ``folder`` for reading, also while another process writes to it."""
         folder = Path(folder)
-        file = folder / database.FILE
-        if not file.is_file():
+        if not (folder / database.FILE).is_file():
             raise UserError(f"there is no store in {folder}; run a study into it, or name another folder.")
-        return cls(folder, database.connect_reader(file))
+        refuse_others(folder)
+        with telling(folder):
+            try:
+                return cls(folder, database.connect_reader(folder / database.FILE))
+            except database.DAMAGE as error:
+                if not database.is_damage(error):
+                    raise
+                return cls(folder, None)
 
     def __enter__(self) -> Self:
         return self
@@ -98,129 +87,117 @@ class Store:
 
     def close(self) -> None:
         """Leave one plain file, if nobody else is reading, and let the next writer in."""
-        if self._lock is not None:
-            with suppress(sqlite3.Error):  # a reader or a full disk: the rows are safe where they are
-                self._connection.execute("PRAGMA busy_timeout = 0")
-                self._connection.execute("PRAGMA journal_mode = DELETE")
-        self._connection.close()
+        if self._journal is not None:
+            with suppress(OSError):
+                self._journal.close()
+        if self._connection is not None:
+            if self._lock is not None:
+                with suppress(sqlite3.Error):  # a reader or a full disk: the rows are safe where they are
+                    self._connection.execute("PRAGMA busy_timeout = 0")
+                    self._connection.execute("PRAGMA journal_mode = DELETE")
+            self._connection.close()
         if self._lock is not None:
             self._lock.release()
             self._lock = None
 
-    # -- rows -----------------------------------------------------------------------------------
+    def check_in_place(self) -> None:
+        """Refuse to go on where the folder was deleted, moved or replaced meanwhile."""
+        if _place(self.folder) != self._place:
+            raise UserError(
+                f"{self.folder} was deleted or moved while it was being written; rows that are in it now are "
+                "kept, later ones are not: run the same command again."
+            )
+
+    # -- all that is here -----------------------------------------------------------------------
+
+    def contents(self) -> Contents:
+        """All that is intact, as it is now, and what is not. Reads everything; changes nothing."""
+        with telling(self.folder):
+            acknowledged = Acknowledged(self.folder)
+            if self._connection is not None:
+                found = contents.read(self._connection, acknowledged)
+                if not found.problems:
+                    return found
+            return salvage.salvaged(self.folder / database.FILE, acknowledged)
+
+    def rows(self) -> dict[str, Row]:
+        """The rows that are intact, by key, sorted."""
+        return self.contents().rows()
+
+    def durations(self) -> list[Duration]:
+        """What every attempt took, sorted by key and attempt."""
+        return self.contents().durations()
+
+    def environments(self) -> dict[str, dict[str, Any]]:
+        """The environments rows were computed in, by id."""
+        return self.contents().environments()
+
+    def runs(self) -> list[Run]:
+        """The runs, in the order in which they were first made."""
+        return self.contents().runs()
+
+    def traceback(self, key: str) -> str:
+        """Where the trial of this key failed, as Python told it; empty if there is nothing to tell."""
+        return self.contents().tracebacks().get(key, "")
+
+    def verify(self) -> list[str]:
+        """What is damaged or gone, a sentence each; empty if all is well. Reads everything."""
+        return list(self.contents().sentences())
+
+    # -- writing --------------------------------------------------------------------------------
 
     def put(self, row: Row, seconds: float, traceback: str = "") -> None:
         """Keep a row, in place of an older one with its key; it is on disk when this returns."""
         columns = seal(row)
         with self._transaction() as connection:
-            marks = ", ".join("?" * len(columns))
-            connection.execute(f"INSERT OR REPLACE INTO rows VALUES ({marks})", columns)
-            connection.execute(
-                "INSERT INTO durations SELECT ?, 1 + count(*), ?, ? FROM durations WHERE key = ?",
-                (row.key, seconds, _now(), row.key),
-            )
+            _insert(connection, "rows", columns)
+            query = "SELECT coalesce(max(attempt), 0) + 1 FROM durations WHERE key = ?"
+            (attempt,) = connection.execute(query, (row.key,)).fetchone()
+            _insert(connection, "durations", sealed("durations", row.key, attempt, float(seconds), _now()))
             connection.execute("DELETE FROM tracebacks WHERE key = ?", (row.key,))
             if traceback:
-                connection.execute("INSERT INTO tracebacks VALUES (?, ?)", (row.key, traceback))
-
-    def load(self) -> tuple[dict[str, Row], list[str]]:
-        """Every row that is intact, by key, and the keys of those that are damaged."""
-        rows, damaged = {}, []
-        for columns in self._select(f"SELECT {', '.join(COLUMNS)}, digest FROM rows ORDER BY key"):
-            if complaint(columns):
-                damaged.append(str(columns[0]))
-            else:
-                rows[columns[0]] = unseal(columns)
-        took = self._seconds()
-        return {key: replace(row, seconds=took.get(key, nan)) for key, row in rows.items()}, damaged
-
-    def rows(self, keys: Iterable[str] | None = None) -> dict[str, Row]:
-        """The rows by key, sorted: those asked for that are there, or all; a damaged one is refused."""
-        found, damaged = self.load()
-        wanted = {*found, *damaged} if keys is None else set(keys)
-        if bad := wanted.intersection(damaged):
-            raise UserError(
-                f"{len(bad)} of the rows in {self.folder} are damaged, {min(bad)} among them; "
-                "run their study again to replace them."
-            )
-        return {key: row for key, row in found.items() if key in wanted}
-
-    def traceback(self, key: str) -> str:
-        """Where the trial of this key failed, as Python told it; empty if there is nothing to tell."""
-        found = self._select("SELECT traceback FROM tracebacks WHERE key = ?", key)
-        return found[0][0] if found else ""
-
-    def durations(self) -> list[Duration]:
-        """What every attempt took, sorted by key and attempt."""
-        query = "SELECT key, attempt, seconds, finished_at FROM durations ORDER BY key, attempt"
-        return [Duration(*columns) for columns in self._select(query)]
-
-    def _seconds(self) -> dict[str, float]:
-        """What the latest attempt at each trial took, as far as it can be read: rows do not depend on it."""
-        try:
-            found = self._select("SELECT key, seconds FROM durations ORDER BY key, attempt")
-        except UserError:
-            return {}
-        return {key: seconds for key, seconds in found if isinstance(seconds, float)}
-
-    # -- what the rows came from ----------------------------------------------------------------
+                _insert(connection, "tracebacks", sealed("tracebacks", row.key, traceback))
+        with telling(self.folder):
+            assert self._journal is not None
+            self._journal.add([(row.key, columns[-1])])
+        self.check_in_place()
 
     def record_environment(self, description: Mapping[str, Any]) -> str:
         """Keep a description of the environment; returns the id rows refer to it by."""
-        name = environment.identity(description)
+        text = to_json(description)
+        name = environment_id(text)
         with self._transaction() as connection:
-            values = (name, to_json(description))
-            connection.execute("INSERT OR IGNORE INTO environments VALUES (?, ?)", values)
+            _insert(connection, "environments", (name, text))
         return name
 
-    def environments(self) -> dict[str, dict[str, Any]]:
-        """The environments rows were computed in, by id."""
-        found = self._select("SELECT id, json FROM environments ORDER BY id")
-        return {name: json.loads(text) for name, text in found}
-
-    def record_run(self, study: Study, preset: str, loads: Iterable[str], command: str) -> None:
+    def record_run(self, study: Study, preset: str, loads: Iterable[Mapping[str, str]], command: str) -> None:
         """Note that a study is run into this store, now and with these settings."""
         settings = to_json(study.canonical())
-        identity = run_id(study.name, preset, settings)
-        now = _now()
-        columns = (
-            identity,
-            study.name,
-            preset,
-            settings,
-            study.seeds,
-            to_json(list(loads)),
-            command,
-            now,
-            now,
-        )
+        identity, now = run_id(study.name, preset, settings), _now()
         with self._transaction() as connection:
+            known = connection.execute("SELECT first FROM runs WHERE id = ?", (identity,)).fetchone()
+            first = known[0] if known and known[0] else now
+            files, text = to_json([dict(each) for each in loads]), _text(command)
+            values = (identity, study.name, preset, settings, study.seeds, files, text, first, now)
             connection.execute(
-                "INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (id) DO UPDATE SET "
-                "loads = excluded.loads, command = excluded.command, last = excluded.last",
-                columns,
+                f"INSERT INTO runs VALUES ({', '.join('?' * 10)}) ON CONFLICT (id) DO UPDATE SET "
+                "loads = excluded.loads, command = excluded.command, first = excluded.first, "
+                "last = excluded.last, seeds = excluded.seeds, digest = excluded.digest",
+                sealed("runs", *values),
             )
 
-    def runs(self) -> list[Run]:
-        """The runs, in the order in which they were first made."""
-        names = "id, study, preset, settings, seeds, loads, command, first, last"
-        return [
-            Run(name, study, preset, json.loads(settings), seeds, tuple(json.loads(loads)), *rest)
-            for name, study, preset, settings, seeds, loads, *rest in self._select(
-                f"SELECT {names} FROM runs ORDER BY rowid"
-            )
-        ]
-
-    def verify(self) -> list[str]:
-        """What is damaged, a sentence for each row or part; empty if all is well. Reads everything."""
-        return problems(self._connection)
-
-    def _select(self, query: str, *values: str) -> list[tuple[Any, ...]]:
-        with telling(self.folder):
-            return self._connection.execute(query, values).fetchall()
+    def _catch_up(self, found: Contents) -> None:
+        """Note what was committed and, because its writer was killed just then, not noted."""
+        acknowledged, digests = Acknowledged(self.folder), found.digests()
+        if acknowledged.damaged or acknowledged.torn:
+            journal.rewrite(self.folder, digests)
+            acknowledged = Acknowledged(self.folder)
+        self._journal = journal.Writer(self.folder)
+        self._journal.add((k, each) for k, each in digests.items() if acknowledged.latest(k) != each[:16])
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
+        assert self._connection is not None
         with telling(self.folder):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
@@ -230,6 +207,57 @@ class Store:
                 with suppress(sqlite3.Error):
                     self._connection.execute("ROLLBACK")
                 raise
+
+
+def _made_whole(folder: Path) -> tuple[Contents, Repair | None]:
+    """Have a whole store in the folder: a new one, the one that is there, or what can be salvaged of it."""
+    sweep(folder)
+    salvage.install(folder)  # a repair that was killed before its last step
+    file = folder / database.FILE
+    acknowledged = Acknowledged(folder)
+    if not file.exists() and not acknowledged.digests:
+        database.make(file)
+    found = _examined(file, acknowledged)
+    if found is not None and not found.problems:
+        repair = Repair(found.sentences(), len(found.digests()), found.lost, None) if found.unread else None
+        return found, repair
+    repair = salvage.repair(folder)
+    found = _examined(file, Acknowledged(folder))
+    if found is None or found.problems:
+        raise UserError(f"the store in {folder} could not be repaired; choose another folder.")
+    return found, repair
+
+
+def _examined(file: Path, acknowledged: Acknowledged) -> Contents | None:
+    """What a file holds; None where it is not there or SQLite cannot read it at all."""
+    if not file.exists():
+        return None
+    try:
+        with closing(database.connect_reader(file)) as connection:
+            return contents.read(connection, acknowledged)
+    except database.DAMAGE as error:
+        if not database.is_damage(error):
+            raise
+        return None
+
+
+def _place(folder: Path) -> tuple[int, int] | None:
+    """What file the store's name means just now."""
+    try:
+        found = (folder / database.FILE).stat()
+    except OSError:
+        return None
+    return found.st_dev, found.st_ino
+
+
+def _insert(connection: sqlite3.Connection, table: str, values: Iterable[Any]) -> None:
+    marks = ", ".join("?" * database.width(table))
+    connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", tuple(values))
+
+
+def _text(text: str) -> str:
+    """Text that can be written to a file: half a surrogate pair becomes a question mark."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _now() -> str:

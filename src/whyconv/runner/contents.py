@@ -1,0 +1,222 @@
+"""All that a store holds: what is intact, and a sentence for each thing that is not."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from math import nan
+from typing import Any
+
+from whyconv.runner import database
+from whyconv.runner.database import SEALED_LATER
+from whyconv.runner.journal import Acknowledged
+from whyconv.runner.seal import UNSEALED, Record, complaint, unseal
+from whyconv.trial import Row
+
+Records = dict[str, list[Record]]
+"""Intact records by table, as they are stored."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A study that was run into a store: enough to make its plan again."""
+
+    id: str
+    study: str
+    preset: str
+    settings: Mapping[str, Any]
+    """The study's canonical form; ``build("study", settings)`` gives the study back."""
+    seeds: int
+    loads: tuple[Mapping[str, str], ...]
+    """The user's own files of pieces: ``file`` and ``digest`` of each, as in the pieces' fingerprints."""
+    command: str
+    first: str
+    last: str
+    sealed: bool
+    """Whether all of this is as it was written; for a run of an older whyconv, only the settings are sure."""
+
+
+@dataclass(frozen=True)
+class Duration:
+    """What one attempt at a trial took. Kept apart from rows, which are the same on every run."""
+
+    key: str
+    attempt: int
+    seconds: float
+    finished_at: str
+
+
+@dataclass(frozen=True)
+class Contents:
+    """What is intact in a store, ``problems`` in sentences, and ``lost``: keys of rows that are gone."""
+
+    records: Records
+    problems: tuple[str, ...] = ()
+    lost: frozenset[str] = field(default=frozenset())
+    unread: int = 0
+    """Lines of the list of acknowledged rows that cannot be read."""
+
+    def sentences(self) -> tuple[str, ...]:
+        """All that is damaged, the list of acknowledged rows included."""
+        lines = f"the list of acknowledged rows: {self.unread} of its lines cannot be read."
+        return (*self.problems, lines) if self.unread else self.problems
+
+    def digests(self) -> dict[str, str]:
+        """The digests of the rows by key."""
+        return {record[0]: record[-1] for record in self.records["rows"]}
+
+    def rows(self) -> dict[str, Row]:
+        """The rows by key, sorted, with what the latest attempt at each took."""
+        took = {each.key: each.seconds for each in self.durations()}
+        rows = sorted((unseal(record) for record in self.records["rows"]), key=lambda row: row.key)
+        return {row.key: replace(row, seconds=took.get(row.key, nan)) for row in rows}
+
+    def durations(self) -> list[Duration]:
+        """What every attempt took, sorted by key and attempt."""
+        return [Duration(*record[:4]) for record in sorted(self.records["durations"])]
+
+    def environments(self) -> dict[str, dict[str, Any]]:
+        """The environments that rows were computed in, by id."""
+        return {name: json.loads(text) for name, text in sorted(self.records["environments"])}
+
+    def tracebacks(self) -> dict[str, str]:
+        """Where failed trials failed, by key."""
+        return {key: text for key, text, _ in self.records["tracebacks"]}
+
+    def runs(self) -> list[Run]:
+        """The runs, in the order in which they were first made."""
+        return [_run(record) for record in self.records["runs"]]
+
+    def remarks(self) -> list[str]:
+        """What a reader should know and is no damage."""
+        said = []
+        old = {table: sum(record[-1] == UNSEALED for record in self.records[table]) for table in SEALED_LATER}
+        if any(old.values()):
+            told = ", ".join(f"{table}: {number}" for table, number in old.items() if number)
+            said.append(
+                f"Sealed in part: an older whyconv wrote {told} without a digest over commands and times."
+            )
+        used = {record[8] for record in self.records["rows"]}
+        known = {record[0] for record in self.records["environments"]}
+        if nameless := sorted(used - known):
+            said.append(
+                f"What rows were computed with is no longer described: {', '.join(map(shown, nameless))}."
+            )
+        return said
+
+
+def _run(record: Record) -> Run:
+    name, study, preset, settings, seeds, loads, command, first, last, digest = record
+    files = [{"file": each, "digest": ""} if isinstance(each, str) else each for each in json.loads(loads)]
+    sealed = digest != UNSEALED
+    return Run(name, study, preset, json.loads(settings), seeds, tuple(files), command, first, last, sealed)
+
+
+def read(connection: sqlite3.Connection, acknowledged: Acknowledged) -> Contents:
+    """Everything in one consistent view, each record against its digest, the file against SQLite's own check.
+
+    ``acknowledged`` is read before, so that it knows of no row that a writer adds meanwhile.
+    """
+    problems: list[str] = []
+    found: dict[str, list[Record]] = {}
+    with _one_view(connection):
+        with _noting(problems):
+            problems += _of_file(connection)
+        for table in database.TABLES:
+            found[table] = []
+            with _noting(problems):
+                for record in connection.execute(f"SELECT * FROM {table} ORDER BY rowid"):
+                    found[table].append(record)
+    return judged(found, acknowledged, problems)
+
+
+def judged(
+    found: Mapping[str, Iterable[Record]], acknowledged: Acknowledged, problems: Sequence[str]
+) -> Contents:
+    """What is intact of these records, beside the problems that are known."""
+    said = list(problems)
+    intact: Records = {table: [] for table in database.TABLES}
+    lost = set()
+    for table, records in found.items():
+        for record in records:
+            whole = _padded(table, record)
+            if what := complaint(table, whole):
+                said.append(f"{_name(table, whole)}: {what}.")
+                if table == "rows":
+                    lost.add(str(whole[0]))
+                elif table == "runs" and not complaint(table, stripped := _stripped(whole)):
+                    intact[table].append(stripped)
+            else:
+                intact[table].append(whole)
+    made = Contents(intact)
+    gone = acknowledged.missed(made.digests())
+    said += [missing(key) for key in sorted(gone - lost)]
+    lost |= gone - made.digests().keys()
+    return replace(
+        made, problems=tuple(dict.fromkeys(said)), lost=frozenset(lost), unread=acknowledged.damaged
+    )
+
+
+def missing(key: str) -> str:
+    """The sentence for a row that vanished."""
+    return f"row {shown(key)}: it was acknowledged, and is not here as it was."
+
+
+@contextmanager
+def _one_view(connection: sqlite3.Connection) -> Iterator[None]:
+    """One read transaction: what a writer does meanwhile is not seen."""
+    connection.execute("BEGIN")
+    try:
+        yield
+    finally:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+
+
+@contextmanager
+def _noting(problems: list[str]) -> Iterator[None]:
+    """Note that the file is damaged, and go on."""
+    try:
+        yield
+    except database.DAMAGE as error:
+        if not database.is_damage(error):
+            raise
+        problems.append(f"the file: {shown(error)}.")
+
+
+def _of_file(connection: sqlite3.Connection) -> Iterator[str]:
+    table, header = database.versions(connection)
+    if (table, header) not in ((1, 0), (database.SCHEMA, database.SCHEMA)):
+        yield "the file: its version is damaged."
+    for (line,) in connection.execute("PRAGMA integrity_check").fetchall():
+        if line != "ok":
+            yield f"the file: {' '.join(str(line).split())}."
+
+
+def _padded(table: str, record: Record) -> Record:
+    """A record of the first version gets a place for the digest that it does not have."""
+    old = table in database.SEALED_LATER and len(record) == database.width(table) - 1
+    return (*record, UNSEALED) if old else record
+
+
+def _stripped(run: Record) -> Record:
+    """A run without what only its digest could vouch for; its settings are vouched for by its id."""
+    return (*run[:4], run[4] if isinstance(run[4], int) else 0, "[]", "", "", "", UNSEALED)
+
+
+def _name(table: str, record: Record) -> str:
+    """What to call a record that may be damaged, in a word that a terminal can show."""
+    name, study = (shown(value) for value in record[:2])
+    if table == "rows":
+        return f"row {name}"
+    if table == "runs":
+        return f"run {name} of {study}"
+    return f"{table.removesuffix('s')} {name}"
+
+
+def shown(value: object, most: int = 80) -> str:
+    """Text from a file, fit for a terminal: one line, nothing but letters that can be seen."""
+    return "".join(letter if letter.isprintable() else "?" for letter in str(value)[:most])

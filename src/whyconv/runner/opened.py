@@ -1,0 +1,123 @@
+"""A folder of rows as it is opened by those who only read: the runs in it, planned again; nothing is run.
+
+No file that the folder names is ever executed. A study made of pieces of one's own needs them given now
+(``--load``), and what was given is compared with the digest that was stored; without them its rows are there,
+but not their plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whyconv import registry
+from whyconv.errors import UserError
+from whyconv.runner.contents import Contents, Run, shown
+from whyconv.runner.store import Store
+from whyconv.spec import build
+from whyconv.trial import Row
+
+if TYPE_CHECKING:
+    from whyconv.studies import Point, Study
+
+
+@dataclass(frozen=True)
+class PlannedRun:
+    """A run whose study is here, with its plan."""
+
+    record: Run
+    study: Study
+    points: list[Point]
+
+
+@dataclass(frozen=True)
+class Opened:
+    """All that is in a folder; ``problems`` is damage, ``remarks`` what else must be known, in sentences."""
+
+    folder: Path
+    contents: Contents
+    rows: Mapping[str, Row]
+    runs: list[PlannedRun]
+    unplanned: list[Run]
+    """Runs whose plan cannot be made here; the reasons are among the remarks."""
+    problems: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+    def environments(self) -> dict[str, dict[str, Any]]:
+        """The environments that rows were computed in, by id."""
+        return self.contents.environments()
+
+    def loose(self) -> list[Row]:
+        """The rows that belong to no run with a plan."""
+        planned = {point.trial.key for run in self.runs for point in run.points}
+        return [row for key, row in self.rows.items() if key not in planned]
+
+
+def open_folder(folder: str | Path, loads: Iterable[str | Path] = ()) -> Opened:
+    """Read a folder; ``loads`` are files of pieces, given by the caller now."""
+    files = [Path(file) for file in loads]
+    for file in files:
+        registry.load(file)
+    given = {file.name: registry.file_digest(file) for file in files}
+    with Store.read(folder) as store:
+        contents = store.contents()
+    rows = contents.rows()
+    runs, unplanned, remarks = [], [], contents.remarks()
+    for record in contents.runs():
+        remarks += _changed_files(record, given)
+        try:
+            study = build("study", record.settings)
+            runs.append(PlannedRun(record, study, study.plan(rows)))
+        except Exception as error:  # settings of others may be anything
+            unplanned.append(record)
+            remarks.append(_sentence(record, error))
+    remarks += mixed(row.environment for row in rows.values())
+    return Opened(
+        Path(folder),
+        contents,
+        rows,
+        runs,
+        unplanned,
+        contents.sentences(),
+        tuple(dict.fromkeys(remarks)),
+    )
+
+
+def mixed(environments: Iterable[str]) -> list[str]:
+    """A sentence if rows come from more than one environment."""
+    counts: dict[str, int] = {}
+    for name in environments:
+        counts[name] = counts.get(name, 0) + 1
+    if len(counts) < 2:
+        return []
+    told = ", ".join(f"{number} from {name}" for name, number in sorted(counts.items()))
+    return [f"Rows were computed in {len(counts)} environments, and may differ in their last digits: {told}."]
+
+
+def _changed_files(record: Run, given: Mapping[str, str]) -> list[str]:
+    """Sentences for files that are not what they were when the study was run."""
+    return [
+        f"{shown(name)} is not the file that {_name(record)} was run with (digest {given[name]}, then "
+        f"{shown(digest)}); rows of the earlier file count as missing."
+        for name, digest in _files(record)
+        if digest and given.get(name, digest) != digest
+    ]
+
+
+def _files(record: Run) -> Sequence[tuple[str, str]]:
+    return [(Path(str(each.get("file", ""))).name, str(each.get("digest", ""))) for each in record.loads]
+
+
+def _sentence(record: Run, error: Exception) -> str:
+    needed = ", ".join(name for name, _ in _files(record))
+    mend = f"; give {needed} with --load if you trust it" if needed else ""
+    why = str(error).rstrip(".") if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+    return shown(
+        f"{_name(record)} is shown as rows alone, for its plan cannot be made here ({why}){mend}.", 600
+    )
+
+
+def _name(record: Run) -> str:
+    return f"the run {record.id} of {shown(record.study)}"

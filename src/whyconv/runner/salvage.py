@@ -1,0 +1,140 @@
+"""Making a damaged store whole: all intact records go to a new file, the old one is kept beside it.
+
+Whatever happens in between, a kill at any line included, the same call goes on: the new file is complete
+before the old one is put aside, and it is found under its own name if the last step is missing.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections import defaultdict
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from whyconv.runner import contents, database, journal
+from whyconv.runner.carve import carved
+from whyconv.runner.contents import Contents, Records
+from whyconv.runner.folder import refuse_odd
+from whyconv.runner.journal import Acknowledged
+from whyconv.runner.seal import UNSEALED, Record
+from whyconv.system import sync
+
+
+@dataclass(frozen=True)
+class Repair:
+    """What was wrong with a store, how many rows were salvaged, which are lost, and where the old file is."""
+
+    problems: tuple[str, ...]
+    rows: int
+    lost: frozenset[str]
+    kept: Path | None
+
+
+def salvaged(file: Path, acknowledged: Acknowledged) -> Contents:
+    """All that is intact in a damaged store, and what is wrong with it. Changes nothing.
+
+    A copy is read by way of SQLite first, which knows what is current; the bytes are searched for the rest.
+    """
+    read = _by_sqlite(file, acknowledged)
+    found = carved(file)
+    records: Records = {
+        "rows": _rows(read.records["rows"], found["rows"], acknowledged),
+        "runs": _first(read.records["runs"], sorted(found["runs"], key=lambda run: run[8], reverse=True), 1),
+        "environments": _first(read.records["environments"], found["environments"], 1),
+        "durations": _first(read.records["durations"], found["durations"], 2),
+    }
+    failed = {record[0] for record in records["rows"] if record[4] == "failed"}
+    told = _first(read.records["tracebacks"], found["tracebacks"], 1)
+    records["tracebacks"] = [record for record in told if record[0] in failed]
+    here = {record[0] for record in records["rows"]}
+    missing = [contents.missing(key) for key in sorted(acknowledged.digests.keys() - here)]
+    gone = frozenset(key for key in read.lost | acknowledged.digests.keys() if key not in here)
+    return Contents(records, tuple(dict.fromkeys([*read.problems, *missing])), gone, read.unread)
+
+
+def repair(folder: Path) -> Repair:
+    """Put a whole store in the place of a damaged one. The caller holds the folder's lock."""
+    file = folder / database.FILE
+    found = salvaged(file, Acknowledged(folder))
+    database.make(_complete(file), found.records)
+    kept = install(folder)
+    journal.rewrite(folder, found.digests())
+    return Repair(found.sentences(), len(found.digests()), found.lost, kept)
+
+
+def install(folder: Path) -> Path | None:
+    """Put the old file aside and the salvaged one in its place, if one waits for it."""
+    file = folder / database.FILE
+    complete = _complete(file)
+    refuse_odd(complete)
+    if not complete.exists():
+        return None
+    kept = _put_aside(file)
+    for end in database.BESIDE:  # must not be taken for the new file's
+        file.with_name(f"{file.name}{end}").unlink(missing_ok=True)
+    complete.replace(file)
+    sync(folder)
+    return kept
+
+
+def _complete(file: Path) -> Path:
+    return file.with_name(f"{file.name}.salvaged")
+
+
+def _put_aside(file: Path) -> Path | None:
+    """Keep the old file, and its log, under names that were never used, unless that was done before."""
+    if not file.exists():
+        return None
+    number = 1
+    while os.path.lexists(aside := file.with_name(f"{file.name}.damaged-{number}")):
+        with suppress(OSError):
+            if aside.samefile(file):
+                break
+        number += 1
+    for end in ("", "-wal"):
+        source, target = file.with_name(f"{file.name}{end}"), aside.with_name(f"{aside.name}{end}")
+        if source.exists() and not os.path.lexists(target):
+            try:
+                os.link(source, target)
+            except OSError:  # a file system without hard links
+                shutil.copyfile(source, target)
+    return aside
+
+
+def _by_sqlite(file: Path, acknowledged: Acknowledged) -> Contents:
+    """What SQLite can read of a copy; a damaged file may be changed by being opened."""
+    with tempfile.TemporaryDirectory(prefix="whyconv-") as place:
+        copy = Path(place) / file.name
+        for end in ("", "-wal", "-journal"):
+            with suppress(FileNotFoundError):
+                shutil.copyfile(file.with_name(f"{file.name}{end}"), copy.with_name(f"{copy.name}{end}"))
+        if not copy.exists():
+            return contents.judged({}, acknowledged, ["the file: it is not here."])
+        try:
+            with closing(database.connect_reader(copy)) as connection:
+                return contents.read(connection, acknowledged)
+        except database.DAMAGE as error:
+            return contents.judged({}, acknowledged, [f"the file: {error}."])
+
+
+def _rows(read: list[Record], found: list[Record], acknowledged: Acknowledged) -> list[Record]:
+    """Of every row one form: the one acknowledged last, else what SQLite read, else a good one."""
+    forms: defaultdict[str, list[Record]] = defaultdict(list)
+    for record in (*read, *sorted(found, key=lambda record: record[4] != "ok")):
+        forms[record[0]].append(record)
+    return [
+        next((each for each in known if each[-1][:16] == acknowledged.latest(key)), known[0])
+        for key, known in forms.items()
+    ]
+
+
+def _first(read: list[Record], found: list[Record], names: int) -> list[Record]:
+    """One record for each name, which its first columns are; sealed ones and those that SQLite read first."""
+    ordered = sorted((*read, *found), key=lambda record: record[-1] == UNSEALED)
+    chosen: dict[Record, Record] = {}
+    for record in ordered:
+        chosen.setdefault(record[:names], record)
+    return list(chosen.values())
