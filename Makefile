@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := whyconv-runs/demo
 
-.PHONY: setup demo test mutants bench versions lock clean
+.PHONY: setup demo test mutants chaos bench versions lock clean
 
 setup: .venv/runtime
 
@@ -28,6 +28,9 @@ test: .venv/dev
 
 mutants: .venv/dev
 	$(BIN)/python tests/mutants.py
+
+chaos: .venv/dev
+	$(BIN)/python tests/chaos/chaos.py
 
 bench: .venv/dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0'

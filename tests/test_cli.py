@@ -179,8 +179,8 @@ BAD = {
     "negative sizes": (["run", "brutzkus.fig3a", "--set", "task.positions=-3"], "greater than or equal to 1"),
     "no such preset": (["run", "brutzkus.fig3a", "--preset", "huge"], "choose one of quick, paper"),
     "no seeds": (["run", "brutzkus.fig3a", "--seeds", "0"], "greater than or equal to 1"),
-    "no workers": (["run", "brutzkus.fig3a", "--workers", "0"], "at least 1"),
-    "no limit": (["run", "brutzkus.fig3a", "--limit", "0"], "more than 0"),
+    "no workers": (["run", "brutzkus.fig3a", "--workers", "0"], "from 1 to 1,000"),
+    "no limit": (["run", "brutzkus.fig3a", "--limit", "0"], "from 1 up"),
     "words for numbers": (["run", "brutzkus.fig3a", "--seeds", "many"], "valid integer"),
     "nothing of that name": (["list", "k-patern"], "did you mean k-pattern"),
     "unknown claim": (["check", "brutzkus.lemma9.9"], "no claim 'brutzkus.lemma9.9'"),
@@ -309,3 +309,32 @@ def test_every_command_explains_itself_with_an_example(tmp_path):
     for command in ("list", "run", "check", "report", "export", "verify"):
         done = whyconv(command, "--help", cwd=tmp_path)
         assert done.returncode == 0 and f"whyconv {command}" in done.stdout and "Example" in done.stdout
+
+
+REFUSED = {
+    "workers beyond all": (["--workers", str(2**63)], f"workers = {2**63} was given; give a whole number"),
+    "more workers than cores": (["--workers", "999"], "one for every core, or run it anyway with --force."),
+    "more memory than there is": (["--set", "m=[10000000]", "--workers", "1"], "too little for even one; "),
+    "no time": (["--limit", "1e-320"], "a limit of 1e-320 seconds was given; give a number from 1 up"),
+    "time that is no number": (["--limit", "nan"], "a limit of nan seconds was given"),
+    "time without end": (["--limit", "inf"], "a limit of inf seconds was given"),
+    "time below zero": (["--limit", "-3"], "a limit of -3.0 seconds was given"),
+    "truth for examples": (["--set", "m=[true]"], "m = [true] was given, and true and false are no numbers"),
+    "truth for seeds": (["--set", "seeds=true"], "seeds = true was given, and true and false are no numbers"),
+    "no seeds": (["--seeds", "0"], "seeds = 0 was given"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_run_is_refused_before_it_starts(arguments, said, tmp_path, monkeypatch, capsys):
+    from whyconv import cli, system
+
+    monkeypatch.setattr(system, "free_memory", lambda: 23e9)
+    monkeypatch.setattr(
+        "sys.argv", ["whyconv", "run", "brutzkus.fig3a", "--out", str(tmp_path / "out"), *arguments]
+    )
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    told = capsys.readouterr().err
+    assert ended.value.code == 2 and told.count("\n") == 1 and said in told
+    assert not list(tmp_path.iterdir())

@@ -6,7 +6,7 @@ import pytest
 
 from whyconv import api, cli, terminal
 from whyconv.learners import Cost
-from whyconv.runner.events import Finished, Interrupted, Planned
+from whyconv.runner.events import Finished, Interrupted, Planned, PutBack
 from whyconv.runner.forecast import RATE
 from whyconv.runner.store import Store
 
@@ -24,7 +24,7 @@ class Quiet:
 
 
 def said(capsys, planned, done, **study):
-    with terminal.Progress(1, type("Study", (Quiet,), study)()) as progress:
+    with terminal.Progress(type("Study", (Quiet,), study)()) as progress:
         progress.watch(planned)
         progress.watch(Finished({}, "key", "ok", 1.0, "", done, planned.total))
     return capsys.readouterr().err
@@ -52,6 +52,13 @@ def test_one_failed_and_one_from_elsewhere(capsys):
     told = said(capsys, Planned(5, 4, 2, {"never run": 1}, 2), 5)
     assert "2 of the reused failed before (--retry-failed runs them again)" in told
     assert "2 reused rows come from another environment" in told and told.endswith("5 of 5 trials, done.\n")
+
+
+def test_a_trial_that_is_put_back_is_told_as_it_is(capsys):
+    with terminal.Progress(Quiet()) as progress:
+        progress.watch(PutBack({"arm": "[/red]"}, "key", "worker died: killed by SIGKILL"))
+    told = capsys.readouterr().err
+    assert told == "put back, to be tried again: arm [/red]: worker died: killed by SIGKILL\n"
 
 
 def lasting(*minutes):

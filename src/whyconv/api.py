@@ -120,6 +120,7 @@ def run(
     retry_failed: bool = False,
     fail_fast: bool = False,
     limit: float = 300.0,
+    force: bool = False,
     watch: Callable[[Event], None] | None = None,
     command: str | None = None,
 ) -> Run:
@@ -131,9 +132,11 @@ def run(
     ``set`` overrides settings: ``{"task.positions": 20}``. Rows go to ``out`` (``whyconv-runs`` if
     not given); calling again with the same arguments runs only what is missing. Trials run in
     worker processes, never in this one. ``data`` is a folder of image sets, for the studies that read some.
+    ``workers`` are one a core, or as many of these as there is memory for, if not given; what does not
+    fit into cores, memory or disk is refused, unless by ``force``.
     """
     from whyconv.runner.coordinator import complete
-    from whyconv.runner.events import Options, cores
+    from whyconv.runner.events import Options
 
     if data is not None:
         from whyconv.tasks.images import use_folder
@@ -148,10 +151,11 @@ def run(
     folder = given_path(RUNS if out is None else out)
     line = command or _command(study, preset, set, seeds, out, loads, data)
     options = Options(
-        workers=cores() if workers is None else workers,
+        workers=workers,
         limit=limit,
         retry_failed=retry_failed,
         fail_fast=fail_fast,
+        force=force,
         loads=tuple(str(file) for file in loads),
         preset=preset,
         command=line,
@@ -161,7 +165,7 @@ def run(
     else:
         from whyconv.terminal import Progress
 
-        with Progress(options.workers, chosen) as progress:
+        with Progress(chosen) as progress:
             summary = complete(chosen, folder, options, progress.watch)
     return Run(chosen, summary.points, summary.rows, folder, line, preset)
 

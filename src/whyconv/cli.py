@@ -103,6 +103,9 @@ def run(
     limit: Annotated[
         float, typer.Option(help="Seconds without progress after which a trial is hung.")
     ] = 300.0,
+    force: Annotated[
+        bool, typer.Option("--force", help="Start also what does not fit into cores, memory or disk.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Verdict, means and tables, for programs.")] = False,
 ) -> None:
     """Run a study's missing trials, show its means and its verdict. The same command again resumes."""
@@ -121,6 +124,7 @@ def run(
         if len(names) > 1:
             print(name, file=sys.stderr)
         options: dict[str, Any] = {"retry_failed": retry_failed, "fail_fast": fail_fast, "limit": limit}
+        options |= {"force": force}
         try:
             done.append(api.run(name, preset, set_ or (), seeds, out, workers, load or (), data, **options))
         except Interrupted as stop:

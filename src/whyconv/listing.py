@@ -13,10 +13,10 @@ from whyconv import registry
 from whyconv.errors import UserError
 from whyconv.plain_text import unmarked, wrapped
 from whyconv.report.wording import count
-from whyconv.runner.events import cores
 from whyconv.runner.forecast import duration, forecast
 from whyconv.settings import configure
 from whyconv.spec import Piece, Spec, plain
+from whyconv.system import cores
 
 
 def everything(paper: str = "") -> dict[str, list[dict[str, str]]]:

@@ -15,8 +15,9 @@ from rich.table import Table
 
 from whyconv.errors import one_sentence
 from whyconv.report.wording import count, intervals_shown, means_of, undecided
-from whyconv.runner.events import Event, Finished, Planned, Repaired
+from whyconv.runner.events import Event, Finished, Planned, PutBack, Repaired
 from whyconv.runner.forecast import duration, forecast, seconds
+from whyconv.waiting import Waiting
 
 if TYPE_CHECKING:
     from rich.progress import Progress as Bar
@@ -46,13 +47,14 @@ COLOURS = {
 class Progress:
     """Watches a run: says what is reused and why the rest is new, then how long it will take."""
 
-    def __init__(self, workers: int, study: Study) -> None:
-        self._workers = workers
-        self._outlook = {trial.key: trial for trial in study.outlook()}
+    def __init__(self, study: Study) -> None:
+        self._workers = 1
+        self._outlook = {trial.key: trial for trial in study.outlook()} if study.adaptive else {}
         self._costs: dict[str, float] = {}
         self._rounds = 0 if study.adaptive else -1
         self._total = 0
         self._console = Console(stderr=True)
+        self._waiting = Waiting(self._console)
         self._bar: Bar | None = None
         self._task: Any = None
         self._expected = 0.0
@@ -69,10 +71,13 @@ class Progress:
             self._planned(event)
         elif isinstance(event, Finished):
             self._finished(event)
+        elif isinstance(event, PutBack):
+            self._say(f"put back, to be tried again: {_labelled(event.labels)}: {event.error}")
         else:
             self._tick()
 
     def __enter__(self) -> Progress:
+        self._waiting.start()
         return self
 
     def __exit__(self, error: object, *_: object) -> None:
@@ -82,6 +87,7 @@ class Progress:
 
     def close(self) -> None:
         """Take the bar down."""
+        self._waiting.stop()
         if self._bar is not None:
             self._bar.stop()
             self._bar = None
@@ -97,6 +103,8 @@ class Progress:
         self._say(f"The store was repaired: {count(repair.rows, 'row')} salvaged{gone}{where}.")
 
     def _planned(self, event: Planned) -> None:
+        self._waiting.stop()
+        self._workers = event.workers
         new = sum(event.new_by_reason.values())
         if self._data:
             self._say(self._data)
@@ -153,8 +161,7 @@ class Progress:
         self._done_expected += expected
         self._ratios.append(event.seconds / expected)
         if event.status == "failed":
-            labels = ", ".join(f"{name} {value}" for name, value in event.labels.items())
-            self._say(f"failed: {labels}: {event.error}")
+            self._say(f"failed: {_labelled(event.labels)}: {event.error}")
         text = f"{self._left()} left"
         if self._bar is not None:
             self._bar.update(self._task, completed=event.done, description=text)
@@ -183,7 +190,11 @@ class Progress:
         return f"about {duration(rest * median(self._ratios if len(self._ratios) > 3 else [1.0]))}"
 
     def _say(self, text: str) -> None:
-        self._console.print(text, highlight=False, soft_wrap=not self._console.is_terminal)
+        self._console.print(text, highlight=False, markup=False, soft_wrap=not self._console.is_terminal)
+
+
+def _labelled(labels: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in labels.items())
 
 
 def print_claims(claims: Sequence[Mapping[str, Any]], expected: Iterable[bool]) -> None:

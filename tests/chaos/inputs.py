@@ -55,6 +55,7 @@ def run(count: int, first: int = 0, state: Path | None = None) -> dict[str, Any]
     With a ``state`` file the numbers go up to ``count - 1`` in all, however often this is stopped.
     """
     found: dict[str, Any] = {"next": first, "counts": {}, "accepted": {}, "bad": [], "read": []}
+    state = state and state.resolve()  # inputs are tried in another folder
     if state is not None and state.exists():
         found = json.loads(state.read_text())
     counts, accepted = Counter(found["counts"]), Counter(found["accepted"])
@@ -264,6 +265,7 @@ def _shown(words: list[str]) -> list[str]:
 
 
 def _write(state: Path, found: dict[str, Any]) -> None:
+    state.parent.mkdir(parents=True, exist_ok=True)
     part = state.with_name(state.name + ".part")
     part.write_text(json.dumps(found, indent=1))
     part.replace(state)
@@ -280,7 +282,7 @@ def main() -> None:
         with World() as world:
             print(line(given.show), *world.judge(line(given.show)), sep="\n")
         return
-    found = run(given.count, state=given.state and given.state.resolve())
+    found = run(given.count, state=given.state)
     for index, name, why, words in found["bad"]:
         print(f"{index}: {name}: {why}\n  {words}")
     print(json.dumps({"counts": found["counts"], "accepted": found["accepted"]}, indent=1))

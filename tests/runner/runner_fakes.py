@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import signal
 import sys
 import threading
@@ -16,7 +17,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
-from whyconv.learners import Learner
+from whyconv.learners import Cost, Learner
 from whyconv.networks import Network
 from whyconv.runner.events import Options
 from whyconv.studies import Point, Study
@@ -26,7 +27,7 @@ from whyconv.trial import Row, Trial
 EXECUTE = "runner_fakes:execute"
 Does = Literal[
     *("work", "raise", "nan", "inf", "trace", "array", "hang", "beat", "kill", "exit0", "exit3", "leave"),
-    *("print", "read", "steps", "mute", "address", "doomed", "surrogate"),
+    *("print", "read", "steps", "mute", "address", "doomed", "surrogate", "dies", "grip"),
 ]
 
 
@@ -56,7 +57,10 @@ class FakeLearner(Learner, name="fake-learner"):
 
     does: Does = "work"
     sleep: float = 0.0
-    start = advance = progress = finish = cost = never
+    start = advance = progress = finish = never
+
+    def cost(self, network: Any, shape: Any, m: int) -> Cost:
+        return Cost(flops=1.0, flops_limit=1.0, memory=1000.0 * m)
 
 
 FakeNetwork.version = int(os.environ.get("FAKE_NETWORK_VERSION", "1"))
@@ -144,7 +148,8 @@ def outcome(of: Trial) -> tuple[dict[str, Any], dict[str, Any]]:
 
 
 def options(**changes: Any) -> Options:
-    return Options(**{"workers": 2, "execute": EXECUTE, "limit": 30.0, **changes})
+    """Two workers whatever the machine, unless a test is about what fits."""
+    return Options(**{"workers": 2, "execute": EXECUTE, "limit": 30.0, "force": True, **changes})
 
 
 def execute(of: Trial, beat: Any, checkpoint: Any) -> Any:
@@ -203,6 +208,23 @@ def _doomed(*_: Any) -> None:
     threading.Timer(0.1, os._exit, (1,)).start()
 
 
+def _dies(of: Trial, *_: Any) -> None:
+    """Die by the signal FAKE_SIGNAL on the first FAKE_DEATHS tries; every try leaves a letter in a file."""
+    with (Path(os.environ["FAKE_TRIES"]) / of.key).open("a+") as file:
+        file.write("x")
+        file.flush()
+        file.seek(0)
+        tries = len(file.read())
+    if tries <= int(os.environ["FAKE_DEATHS"]):
+        os.kill(os.getpid(), signal.Signals[os.environ["FAKE_SIGNAL"]])
+        time.sleep(60)
+
+
+def _grip(*_: Any) -> None:
+    """Stay in compiled code that lets no other thread run, for a minute or so."""
+    re.match(r"(a+)+$", "a" * 31 + "b")
+
+
 def _address(*_: Any) -> None:
     raise RuntimeError(f"{object()} is no good")
 
@@ -225,5 +247,7 @@ _ACTIONS: dict[str, Any] = {
     "mute": _mute,
     "address": _address,
     "doomed": _doomed,
+    "dies": _dies,
+    "grip": _grip,
     "surrogate": lambda of, result, trace, *_: ({**result, "name": "\ud800"}, trace),
 }

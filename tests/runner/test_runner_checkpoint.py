@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from whyconv.runner.checkpoint import Checkpoint
+from whyconv.errors import UserError
+from whyconv.runner.checkpoint import Checkpoint, interval, sweep
 
 ARRAYS = [np.arange(6, dtype=np.int32).reshape(2, 3), np.array(0.1), np.zeros((0, 4), np.float32)]
 
@@ -83,3 +84,34 @@ def test_discarding_leaves_nothing(saved):
     saved.discard()
     saved.discard()
     assert list(saved.path.parent.iterdir()) == []
+
+
+@pytest.mark.parametrize("given", ["abc", "", "-1", "nan", "inf", "1e999"])
+def test_seconds_that_are_none_are_refused(monkeypatch, given):
+    monkeypatch.setenv("WHYCONV_CHECKPOINT_SECONDS", given)
+    with pytest.raises(UserError) as caught:
+        interval()
+    assert str(caught.value) == (
+        f"WHYCONV_CHECKPOINT_SECONDS={given} was given; give a number of seconds, 0 or more, such as 30."
+    )
+
+
+def test_what_killed_processes_left_is_swept_away_and_nothing_else(tmp_path):
+    stays = {"new.npz", "done.txt"}
+    for name in (*stays, "done.npz", "new.npz.7-ab.tmp"):
+        (tmp_path / "checkpoints" / name).parent.mkdir(exist_ok=True)
+        (tmp_path / "checkpoints" / name).touch()
+    (tmp_path / "done.npz").touch()
+    sweep(tmp_path, {"done"})
+    assert {path.name for path in (tmp_path / "checkpoints").iterdir()} == stays
+    assert (tmp_path / "done.npz").exists()
+
+
+def test_a_link_is_not_swept(tmp_path):
+    elsewhere, folder = tmp_path / "elsewhere", tmp_path / "folder"
+    elsewhere.mkdir()
+    folder.mkdir()
+    (elsewhere / "dear.tmp").touch()
+    (folder / "checkpoints").symlink_to(elsewhere)
+    sweep(folder, set())
+    assert (elsewhere / "dear.tmp").exists()

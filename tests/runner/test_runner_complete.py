@@ -136,6 +136,19 @@ def test_an_adaptive_plan_is_asked_until_it_wants_no_more(tmp_path):
     assert run(study, tmp_path)[0] == [Planned(summary.total, summary.total, 0, {}, 0)]
 
 
+def test_a_failed_trial_does_not_steer_a_search(tmp_path):
+    study = FakeSearch(seeds=2)
+    _, whole = run(study, tmp_path / "whole")
+    assert whole.total > 2
+    with Store.open(tmp_path / "broken") as store:
+        store.put(row(trial(seed=1), status="failed", result={}, trace={}, error="out of memory"), 0.1)
+    events, summary = run(study, tmp_path / "broken")
+    assert (summary.total, summary.failed) == (2, 1)
+    assert planned(events).new_by_reason == {"never run": 1}
+    _, summary = run(study, tmp_path / "broken", retry_failed=True)
+    assert (summary.rows, summary.points) == (whole.rows, whole.points)
+
+
 def test_ticks_tell_what_runs_and_how_far_it_is(tmp_path):
     events, _ = run(FakeGrid(does=("beat",), ms=(10,), seeds=1), tmp_path)
     seen = [event.running[0] for event in events if isinstance(event, Tick) and event.running]
@@ -337,9 +350,16 @@ def test_a_study_that_cannot_be_planned_leaves_nothing(tmp_path):
     assert not (tmp_path / "out").exists()
 
 
-@pytest.mark.parametrize("changes", [{"workers": 0}, {"limit": 0}, {"limit": float("nan")}])
+LIMITS = (0, -1, 0.5, 1e-320, float("nan"), float("inf"), True, "long")
+WORKERS = (0, -1, 1001, 2**63, 2.0, True, "two")
+
+
+@pytest.mark.parametrize(
+    "changes", [*({"workers": each} for each in WORKERS), *({"limit": each} for each in LIMITS)], ids=str
+)
 def test_impossible_options_are_refused(changes):
-    with pytest.raises(UserError):
+    (given,) = changes.values()
+    with pytest.raises(UserError, match=rf"{given} (seconds )?was given; give a "):
         options(**changes)
 
 

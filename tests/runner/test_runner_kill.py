@@ -134,6 +134,48 @@ def test_a_damaged_checkpoint_costs_time_only(tmp_path, monkeypatch):
     assert not (folder / "checkpoints").exists()
 
 
+def test_a_checkpoint_whose_row_is_there_goes_with_the_next_run(tmp_path):
+    """Of a run that was killed after a row was kept and before its checkpoint was removed."""
+    folder = tmp_path / "out"
+    study = FakeGrid(ms=(10,), seeds=1)
+    complete(study, folder, options())
+    (folder / "checkpoints").mkdir()
+    (folder / "checkpoints" / f"{trial().key}.npz").write_bytes(b"old")
+    (folder / "checkpoints" / f"{trial().key}.npz.77.tmp").write_bytes(b"older")
+    assert complete(study, folder, options()).ran == 0
+    assert {path.name for path in folder.iterdir()} == {"whyconv.sqlite", "lock"}
+
+
+@pytest.mark.parametrize("behind", ["link", "fifo", "file"])
+def test_the_log_of_workers_is_a_file_of_its_own(tmp_path, behind):
+    folder, mine = tmp_path / "out", tmp_path / "mine"
+    folder.mkdir()
+    mine.write_text("dear to me")
+    log = folder / "workers.log"
+    {"link": lambda: log.symlink_to(mine), "fifo": lambda: os.mkfifo(log), "file": log.touch}[behind]()
+    complete(FakeGrid(does=("print",), ms=(10,), seeds=1), folder, options())
+    assert mine.read_text() == "dear to me"
+    assert "noise" in log.read_text()
+    open_files = [path.readlink() for path in Path("/proc/self/fd").iterdir() if path.exists()]
+    assert not [path for path in open_files if path.is_relative_to(folder)]
+
+
+def test_no_worker_survives_in_compiled_code_that_notices_nothing(tmp_path):
+    process = start(tmp_path / "out", 'does=["work","grip"]', "ms=[10]", "seeds=1", "workers=1")
+    process.stdout.readline()  # the worker goes on to the second trial now
+    time.sleep(0.5)
+    assert len(marked(tmp_path / "out")) == 2
+    process.kill()
+    process.communicate()
+    assert_vanished(tmp_path / "out")
+
+
+def test_seconds_between_checkpoints_are_read_before_anything_starts(tmp_path):
+    process = start(tmp_path / "out", WHYCONV_CHECKPOINT_SECONDS="abc")
+    assert process.communicate()[1].startswith(b"refused: WHYCONV_CHECKPOINT_SECONDS=abc was given;")
+    assert not (tmp_path / "out").exists()
+
+
 def test_a_second_run_is_refused_while_readers_work(tmp_path):
     folder = tmp_path / "out"
     first = start(folder, 'does=["work","hang"]', "ms=[10]", "seeds=2")

@@ -142,10 +142,23 @@ def test_the_best_rate_has_the_least_error_on_held_out_images():
     assert study.best(tuning, rows([0.6, 0.7, 0.7, 0.6, 0.9, 0.9])) == 0.0003
     some = rows([0.7, 0.7, 0.6, 0.7, 0.5, 0.5])
     assert study.best(tuning, some) == 0.003
-    last = tuning[-1].trial
-    failed = Row(last.key, last.stem, last.canonical(), last.versions, "failed", error="out of memory")
-    assert study.best(tuning, {**some, last.key: failed}) == 0.001
-    assert study.best(tuning, {key: r for key, r in some.items() if key != last.key}) is None
+    last = tuning[-1].trial.key
+    assert study.best(tuning, {key: r for key, r in some.items() if key != last}) is None
+
+
+def test_a_failed_trial_stops_the_tuning_of_its_network_only():
+    study = configured()
+    rows = tuned(study)
+    whole = study.plan(rows)
+    first = next(p for p in study.plan({}) if p.labels["arm"] == LCN).trial
+    failed = Row(first.key, first.stem, first.canonical(), first.versions, "failed", error="out of memory")
+    broken = study.plan({**rows, first.key: failed})
+    twins = (LCN, permuted(LCN))
+    assert {p.labels["phase"] for p in broken if p.labels["arm"] in twins} == {TUNING}
+    others = [p for p in whole if p.labels["arm"] not in twins]
+    assert [p for p in broken if p.labels["arm"] not in twins] == others
+    assert {p.labels["phase"] for p in others} == {TUNING, MEASURED}
+    assert study.plan({**rows, first.key: failed} | {first.key: rows[first.key]}) == whole
 
 
 def test_worth_of_a_prior_in_a_case_computed_by_hand():

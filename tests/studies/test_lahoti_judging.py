@@ -500,19 +500,35 @@ def failing(study, rows, labels):
     return rows | {trial.key: failed}
 
 
-def test_a_failed_trial_has_not_reached_the_target(tmp_path):
+@pytest.mark.parametrize(("arm", "m", "left"), [(LCN, 1000, {45, 1000}), (CNN, 45, {45, 1000})])
+def test_a_failed_trial_stops_its_search_and_no_other(tmp_path, arm, m, left):
     study = configured("vary-k", values=[10, 20])
-    _, rows = at_once(study, TRUTH["vary-k"])
-    broken = failing(study, rows, {"arm": LCN, "k": 10, "m": 1000})
+    whole, rows = at_once(study, TRUTH["vary-k"])
+    broken = failing(study, rows, {"arm": arm, "k": 10, "m": m})
     points = study.plan(broken)
-    assert sizes(cell(points, LCN, 10)) == {45, 1000}
+    assert sizes(cell(points, arm, 10)) == left < sizes(cell(whole, arm, 10))
+    stopped = keys(cell(points, arm, 10))
+    assert [key for key in keys(whole) if key in stopped or key not in keys(cell(whole, arm, 10))] == keys(
+        points
+    )
     (table,) = study.tables(study.table(points, broken)).values()
-    assert table.set_index(["arm", "k"])["m*"][LCN, 10] == "> 45"
+    told = {1000: "> 45", 45: "<= 1000"}[m]
+    assert table.set_index(["arm", "k"])["m*"][arm, 10] == told
     assert Run(study, points, broken, tmp_path, "").verdict == "incomplete"
-    broken = failing(study, rows, {"arm": CNN, "k": 10, "m": 45})
-    points, broken = completed(study, TRUTH["vary-k"], broken)
-    assert min(sizes(cell(points, CNN, 10)) - {45}) in (11, 12, 46, 47)
-    assert {p.labels["m"] for p in cell(points, CNN, 10) if 45 < p.labels["m"] < 60}
+    assert completed(study, TRUTH["vary-k"], broken)[0] == points  # no round asks for more
+    mended = {key: row for key, row in broken.items() if row.status == "ok"}
+    assert completed(study, TRUTH["vary-k"], mended) == (whole, rows)
+
+
+def test_a_search_that_fails_in_the_middle_goes_on_as_if_it_had_not():
+    study = configured("vary-k", values=[10, 20])
+    whole, rows = at_once(study, TRUTH["vary-k"])
+    for m in sizes(cell(whole, LCN, 10)):
+        broken = failing(study, rows, {"arm": LCN, "k": 10, "m": m})
+        points = keys(study.plan(broken))
+        assert points == [key for key in keys(whole) if key in points]  # never a trial of another search
+        mended = {key: row for key, row in broken.items() if row.status == "ok"}
+        assert keys(completed(study, TRUTH["vary-k"], mended)[0]) == keys(whole)
 
 
 # what is shown

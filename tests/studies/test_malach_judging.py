@@ -100,6 +100,28 @@ def test_nothing_is_measured_before_all_tuning_of_a_cell_is_in():
     assert len(study.plan(rows)) == len(first) + 5
 
 
+def test_a_failed_trial_stops_the_tuning_of_its_cell_only():
+    study = configure("malach.separation")
+    whole, rows = completed(study, separation)
+    for rate in (0.3, 3.0, 0.03):  # of LCN: 0.03 follows from 0.3, the best of the first grid
+        tried = next(
+            p
+            for p in whole
+            if (p.labels["arm"], p.labels["n"]) == (LCN, 8) and p.labels["rate"] == pytest.approx(rate)
+        )
+        trial = tried.trial
+        failed = Row(trial.key, trial.stem, trial.canonical(), trial.versions, "failed", error="memory")
+        points = study.plan(rows | {trial.key: failed})
+        assert not [
+            p for p in points if (p.labels["arm"], p.labels["n"], p.labels["phase"]) == (LCN, 8, "measured")
+        ]
+        grid = {p.labels["rate"] for p in points if (p.labels["arm"], p.labels["n"]) == (LCN, 8)}
+        assert len(grid) == (4 if rate == 0.03 else 3)
+        others = [p for p in whole if (p.labels["arm"], p.labels["n"]) != (LCN, 8)]
+        assert [p for p in points if (p.labels["arm"], p.labels["n"]) != (LCN, 8)] == others
+    assert study.plan(rows) == whole
+
+
 @pytest.mark.parametrize("results, best", [
     ({0.3: (50, True, 0.1), 3.0: (20, True, 0.1), 30.0: (200, False, 0.2)}, 3.0),
     ({0.3: (200, False, 0.5), 3.0: (200, False, 0.4), 30.0: (200, False, 0.3)}, 30.0),

@@ -7,22 +7,51 @@ and the trial starts anew; one that cannot be written is left out. Rows are the 
 from __future__ import annotations
 
 import hashlib
+import math
 import os
 import time
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from whyconv.errors import UserError
 from whyconv.runner.folder import write_whole
 
 if TYPE_CHECKING:
     import numpy as np
 
 
+FOLDER = "checkpoints"
+VARIABLE = "WHYCONV_CHECKPOINT_SECONDS"
+
+
 def interval() -> float:
     """Seconds between two checkpoints of one trial: 30, or ``WHYCONV_CHECKPOINT_SECONDS``."""
-    return float(os.environ.get("WHYCONV_CHECKPOINT_SECONDS", "30"))
+    given = os.environ.get(VARIABLE, "30")
+    try:
+        seconds = float(given)
+    except ValueError:
+        seconds = math.nan
+    if not 0 <= seconds < math.inf:
+        raise UserError(f"{VARIABLE}={given} was given; give a number of seconds, 0 or more, such as 30.")
+    return seconds
+
+
+def sweep(folder: Path, done: Container[str]) -> None:
+    """Remove what killed processes left among a store's checkpoints: half-written ones, and those of
+    trials that are ``done``. Only its one writer may call this.
+    """
+    room = folder / FOLDER
+    if not room.is_symlink():  # what a link leads to is none of ours
+        for path in room.glob("*"):
+            if path.suffix == ".tmp" or (path.suffix == ".npz" and path.stem in done):
+                _remove(path)
+
+
+def _remove(path: Path) -> None:
+    with suppress(OSError):
+        path.unlink(missing_ok=True)
 
 
 class Checkpoint:
@@ -70,8 +99,7 @@ class Checkpoint:
 
     def discard(self) -> None:
         """Remove the file, if there is one."""
-        with suppress(OSError):
-            self.path.unlink(missing_ok=True)
+        _remove(self.path)
 
     def _digest(self, arrays: Iterable[np.ndarray]) -> bytes:
         """SHA-256 of the trial's key and of type, shape and bytes of every array."""

@@ -6,29 +6,29 @@ at, the next one reads the rows, makes the plan, and runs the trials that have n
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from whyconv import registry
+from whyconv import registry, system
 from whyconv.errors import UserError
-from whyconv.runner import environment
-from whyconv.runner.checkpoint import Checkpoint
+from whyconv.runner import checkpoint, environment, fit
+from whyconv.runner.database import FILE
 from whyconv.runner.events import (
     Event,
     Finished,
     Interrupted,
     Options,
     Planned,
+    PutBack,
     Repaired,
     Summary,
     Tick,
     TrialFailed,
 )
+from whyconv.runner.planning import Planner
 from whyconv.runner.pool import Outcome, Pool
 from whyconv.runner.reasons import Reasons
 from whyconv.runner.store import Store
@@ -54,17 +54,21 @@ def complete(
     only after the row is on disk. Ctrl-C ends the workers and raises :class:`Interrupted`.
     """
     folder = Path(out)
-    planned = study.plan({})
+    checkpoint.interval()
+    options, planner = options or Options(), Planner(study)
+    planned = planner.plan({})
     if not planned:  # asked before anything is opened: a study that refuses leaves no trace
         raise UserError(
             f"{study.name} plans no trial with these settings; give it at least one arm and value."
         )
+    if not (folder / FILE).exists():
+        fit.workers(planner.ahead(planned, {}), folder, options)  # refused before there is a store
     if not folder.exists():
         _fetch(planned)
     with Store.open(folder) as store:
         if store.repair is not None:
             watch(Repaired(store.repair))
-        run = _Run(study, store, options or Options(), watch)
+        run = _Run(study, planner, store, options, watch)
         try:
             return run.complete()
         except KeyboardInterrupt:
@@ -82,18 +86,28 @@ def _fetch(points: Iterable[Point]) -> None:
 class _Run:
     """One run of a study: the rows known, and the plan as it stands."""
 
-    def __init__(self, study: Study, store: Store, options: Options, watch: Callable[[Event], None]) -> None:
-        self._study, self._store, self._options, self._watch = study, store, options, watch
+    def __init__(
+        self,
+        study: Study,
+        planner: Planner,
+        store: Store,
+        options: Options,
+        watch: Callable[[Event], None],
+    ) -> None:
+        self._study, self._planner = study, planner
+        self._store, self._options, self._watch = store, options, watch
         self._began = time.monotonic()
         found = store.contents() if store.found is None else store.found
         stored, damaged = found.rows(), store.repair.lost if store.repair else frozenset()
         failed = {key for key, row in stored.items() if row.status == "failed" and options.retry_failed}
         self._rows = {key: row for key, row in stored.items() if key not in failed}
         self._reusable = frozenset(self._rows)
+        checkpoint.sweep(store.folder, failed.union(self._rows))
         self._reasons = Reasons(stored.values(), failed, damaged, self._has_other_settings(found.runs()))
         self._environment = environment.identity(environment.describe())
         self.points: dict[str, Point] = {}
         self.done = 0
+        self._workers = 1
 
     def complete(self) -> Summary:
         planned = self._plan()
@@ -119,20 +133,24 @@ class _Run:
         """Leave nothing empty behind."""
         folder = self._store.folder
         with suppress(OSError):
-            (folder / "checkpoints").rmdir()
+            (folder / checkpoint.FOLDER).rmdir()
         with suppress(OSError):
             if (folder / "workers.log").stat().st_size == 0:
                 (folder / "workers.log").unlink()
 
     def _plan(self) -> list[Point]:
         """Ask the study what it wants; two points may want the same trial, which is run once."""
-        planned = self._study.plan(self._rows)
+        planned = self._planner.plan(self._rows)
         first = not self.points
         self.points = {}
         for point in planned:
             self.points.setdefault(point.trial.key, point)
         missing = self._missing()
         self.done = len(self.points) - len(missing)
+        if missing and first:
+            self._workers = fit.workers(
+                self._planner.ahead(planned, self._rows), self._store.folder, self._options
+            )
         if missing or first:
             reused = [self._rows[key] for key in self.points if key in self._reusable]
             self._watch(
@@ -142,6 +160,7 @@ class _Run:
                     kept_failed=sum(row.status == "failed" for row in reused),
                     new_by_reason=self._reasons.count(point.trial for point in missing),
                     other_environment=sum(row.environment != self._environment for row in reused),
+                    workers=self._workers,
                     new=tuple(point.trial for point in missing),
                     kept=frozenset(self._rows.keys() & self.points),
                 )
@@ -156,9 +175,9 @@ class _Run:
         for point in missing:
             pool.submit(point.trial.key, point.trial.canonical(), point.trial.program)
         next_tick = 0.0
-        with _deferred_interrupt() as interrupted:
+        with system.deferred_interrupt() as interrupted:
             while pool.unfinished:
-                kept = [self._keep(outcome) for outcome in pool.wait(0.1)]
+                kept = [row for outcome in pool.wait(0.1) if (row := self._take(outcome))]
                 if self._options.fail_fast and (failed := [row for row in kept if row.status == "failed"]):
                     raise self._stopped(failed[0])
                 if interrupted():
@@ -170,7 +189,14 @@ class _Run:
         if interrupted():
             raise KeyboardInterrupt
 
-    def _keep(self, outcome: Outcome) -> Row:
+    def _take(self, outcome: Outcome) -> Row | None:
+        """The row of a trial that has ended, kept; None for one that was put back, which is told."""
+        if outcome.status != "put back":
+            return self._keep(outcome, outcome.status)
+        self._watch(PutBack(self.points[outcome.key].labels, outcome.key, outcome.error))
+        return None
+
+    def _keep(self, outcome: Outcome, status: Literal["ok", "failed"]) -> Row:
         """Store the row, then tell."""
         point = self.points[outcome.key]
         row = Row(
@@ -178,7 +204,7 @@ class _Run:
             stem=point.trial.stem,
             spec=point.trial.canonical(),
             versions=point.trial.versions,
-            status=outcome.status,
+            status=status,
             result=outcome.result,
             trace=outcome.trace,
             error=outcome.error,
@@ -188,7 +214,7 @@ class _Run:
         self._store.put(row, outcome.seconds, outcome.traceback)
         self._rows[row.key] = row
         self.done += 1
-        Checkpoint(self._store.folder / "checkpoints" / f"{row.key}.npz").discard()
+        checkpoint.Checkpoint(self._store.folder / checkpoint.FOLDER / f"{row.key}.npz").discard()
         self._watch(
             Finished(
                 labels=point.labels,
@@ -216,31 +242,12 @@ class _Run:
     @contextmanager
     def _pool(self, loads: list[str]) -> Iterator[Pool]:
         options = self._options
-        for part in (self._store.folder / "checkpoints").glob("*.tmp"):  # of a run that was killed
-            part.unlink(missing_ok=True)
-        pool = Pool(self._store.folder, options.workers, options.limit, loads, options.execute)
+        pool = Pool(self._store.folder, self._workers, options.limit, loads, options.execute)
         try:
             yield pool
         finally:
-            with _deferred_interrupt():
+            with system.deferred_interrupt():
                 pool.close()
-
-
-@contextmanager
-def _deferred_interrupt() -> Iterator[Callable[[], bool]]:
-    """Take note of Ctrl-C instead of being torn out of whatever is being done, however often it comes.
-
-    Only the main thread can and need do so: no other ever gets a KeyboardInterrupt.
-    """
-    pressed: list[int] = []
-    if threading.current_thread() is not threading.main_thread():
-        yield lambda: False
-        return
-    before = signal.signal(signal.SIGINT, lambda number, frame: pressed.append(number))
-    try:
-        yield lambda: bool(pressed)
-    finally:
-        signal.signal(signal.SIGINT, before)
 
 
 def _told(labels: Mapping[str, object]) -> str:

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from whyconv.errors import UserError
-from whyconv.runner.folder import refuse_odd, sync, telling
+from whyconv.runner.folder import refuse_odd, telling
 from whyconv.runner.seal import UNSEALED, Record
+from whyconv.system import sync
 
 FILE = "whyconv.sqlite"
 BESIDE = ("-wal", "-shm", "-journal")

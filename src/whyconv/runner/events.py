@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
 from whyconv.errors import UserError
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from whyconv.trial import Row, Trial
 
 Labels = Mapping[str, Any]
-
-
-def cores() -> int:
-    """The cores this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+MOST_WORKERS = 1000
+"""More than any machine has cores, and than one process can watch."""
 
 
 @dataclass(frozen=True)
 class Options:
     """How to get trials done. Nothing here changes a row."""
 
-    workers: int = field(default_factory=cores)
+    workers: int | None = None
+    """None: one a core, or as many of these as there is memory for."""
     limit: float = 300.0
-    """A trial that reports no progress for this many seconds counts as hung."""
+    """A trial that reports no progress for this many seconds counts as hung; they report thrice a second."""
     retry_failed: bool = False
     fail_fast: bool = False
+    force: bool = False
+    """Start also what does not seem to fit into cores, memory or disk."""
     loads: tuple[str, ...] = ()
     """The user's own files of pieces, which every worker loads too."""
     preset: str = ""
@@ -39,10 +39,11 @@ class Options:
     """Where the function that runs a trial is found; see :mod:`whyconv.runner.worker`."""
 
     def __post_init__(self) -> None:
-        if self.workers < 1:
-            raise UserError(f"workers = {self.workers} was given; give at least 1.")
-        if not self.limit > 0:
-            raise UserError(f"a limit of {self.limit} seconds was given; give more than 0.")
+        workers, limit = self.workers, self.limit
+        if workers is not None and (type(workers) is not int or not 1 <= workers <= MOST_WORKERS):
+            raise UserError(f"workers = {workers} was given; give a whole number from 1 to {MOST_WORKERS:,}.")
+        if type(limit) not in (int, float) or not 1 <= limit < inf:
+            raise UserError(f"a limit of {limit} seconds was given; give a number from 1 up, such as 300.")
 
 
 @dataclass(frozen=True)
@@ -62,6 +63,8 @@ class Planned:
     """The trials that are about to run."""
     kept: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """The keys of the plan's trials that have a row."""
+    workers: int = field(default=1, compare=False)
+    """How many trials are going to run at a time."""
 
 
 @dataclass(frozen=True)
@@ -78,6 +81,15 @@ class Finished:
 
 
 @dataclass(frozen=True)
+class PutBack:
+    """The worker of a trial was killed from outside; the trial waits to be tried again."""
+
+    labels: Labels
+    key: str
+    error: str
+
+
+@dataclass(frozen=True)
 class Tick:
     """The trials at work just now, with how far each of them is (0 to 1); about twice a second."""
 
@@ -91,7 +103,7 @@ class Repaired:
     repair: Repair
 
 
-Event = Repaired | Planned | Finished | Tick
+Event = Repaired | Planned | Finished | PutBack | Tick
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import secrets
 import sqlite3
@@ -12,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from whyconv import system
 from whyconv.errors import UserError
 
 KEPT = "every row acknowledged so far is kept"
@@ -30,18 +30,17 @@ class Lock:
         with telling(folder):
             self._fd = open_plain(folder / "lock", os.O_RDWR | os.O_CREAT)
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            held = system.lock(self._fd)
         except OSError as error:
+            os.close(self._fd)
+            raise UserError(f"{folder} is on a file system without locks; choose a local folder.") from error
+        if not held:
             holder = os.read(self._fd, 32).decode(errors="replace").strip() or "unknown"
             os.close(self._fd)
-            if error.errno not in (errno.EAGAIN, errno.EACCES):
-                raise UserError(
-                    f"{folder} is on a file system without locks; choose a local folder."
-                ) from error
             raise UserError(
                 f"{folder} is being written by another run (process {holder}); "
                 "wait for it or choose another folder."
-            ) from None
+            )
         with suppress(OSError):  # the number only serves the sentence above
             os.ftruncate(self._fd, 0)
             os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
@@ -65,8 +64,7 @@ def prepare(folder: Path) -> None:
 def open_plain(path: Path, flags: int) -> int:
     """Open a plain file, and nothing else: a link is not followed, and a pipe is not waited for."""
     refuse_odd(path)
-    more = os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
-    return os.open(path, flags | more, 0o644)
+    return os.open(path, flags | system.SAFE, 0o644)
 
 
 def refuse_odd(path: Path, *, folder: bool = False) -> None:
@@ -107,28 +105,9 @@ def sweep(folder: Path, start: str = "") -> None:
     """Remove what killed writers left half written, of files whose names begin so."""
     for part in folder.glob("*.tmp"):
         writer, _, _ = part.name.removesuffix(".tmp").rpartition(".")[2].partition("-")
-        if part.name.startswith(start) and writer.isdigit() and not _alive(int(writer)):
+        if part.name.startswith(start) and writer.isdigit() and not system.alive(int(writer)):
             with suppress(OSError):
                 part.unlink(missing_ok=True)
-
-
-def _alive(process: int) -> bool:
-    try:
-        os.kill(process, 0)
-    except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
-
-
-def sync(path: Path) -> None:
-    """Make a file, or the names in a folder, survive a loss of power."""
-    fd = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
 
 
 @contextmanager

@@ -45,7 +45,6 @@ def forecast(trials: Iterable[Trial], workers: int) -> Forecast:
     todo = list({trial.key: trial for trial in trials}.values())
     workers = max(1, min(workers, len(todo)))
     costs = [trial.learner.cost(trial.form, trial.task.shape, trial.m) for trial in todo]
-    held = [memory(trial) for trial in todo]
     programs = {trial.program for trial in todo}
     fixed = (START_SECONDS + COMPILE_SECONDS * len(programs)) if todo else 0.0
     rates = [rate(trial) for trial in todo]
@@ -56,8 +55,14 @@ def forecast(trials: Iterable[Trial], workers: int) -> Forecast:
         workers,
         fixed + typical,
         fixed + longest,
-        workers * (WORKER_BYTES + max(held, default=0.0)),
+        workers * footprint(todo),
     )
+
+
+def footprint(trials: Iterable[Trial]) -> float:
+    """Bytes of one worker with the trial among these that holds most."""
+    kinds = {(id(t.task), id(t.network), id(t.learner), t.m): t for t in trials}  # seeds take alike
+    return WORKER_BYTES + max(map(memory, kinds.values()), default=0.0)
 
 
 def memory(trial: Trial) -> float:

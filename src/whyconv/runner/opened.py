@@ -113,10 +113,9 @@ def _files(record: Run) -> Sequence[tuple[str, str]]:
 def _sentence(record: Run, error: Exception) -> str:
     needed = ", ".join(name for name, _ in _files(record))
     mend = f"; give {needed} with --load if you trust it" if needed else ""
-    why = str(error).rstrip(".") if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
-    return shown(
-        f"{_name(record)} is shown as rows alone, for its plan cannot be made here ({why}){mend}.", 600
-    )
+    why = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+    why = shown(why.partition(";")[0].rstrip("."), 200)
+    return shown(f"{_name(record)} is shown as rows alone, for it cannot be planned here ({why}){mend}.", 600)
 
 
 def _name(record: Run) -> str:

@@ -1,7 +1,8 @@
 """The local pool: worker processes with one pipe pair each, killable one by one.
 
 Workers share nothing, neither a queue nor a lock, so a worker can die at any instant, by any
-signal or exit code, and costs the trial in its hands only. The coordinator's side is one loop
+signal or exit code, and costs the trial in its hands only. One that was killed from outside says
+nothing about its trial, which is put back to be tried again. The coordinator's side is one loop
 without threads. It is all there is to an interface for running trials elsewhere: ``submit``,
 ``wait``, ``running``, ``unfinished`` and ``close``.
 """
@@ -11,17 +12,18 @@ from __future__ import annotations
 import json
 import os
 import selectors
-import signal
 import subprocess
 import sys
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from whyconv import system
 from whyconv.errors import UserError
+from whyconv.runner import checkpoint
 from whyconv.runner.folder import telling
 from whyconv.runner.worker import surroundings
 
@@ -29,6 +31,8 @@ START_SECONDS = 300.0
 """A worker that is not ready after this many seconds is killed."""
 STARTS = 3
 """After this many workers in a row that ended before they began a trial, the run ends."""
+PUT_BACK = 2
+"""How often a trial whose worker was killed from outside is put back before that is its result."""
 
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.readline() or sys.exit()); "
@@ -38,10 +42,10 @@ _PROGRAM = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a trial ended."""
+    """How a trial ended; one that is *put back* has not, and its outcome follows."""
 
     key: str
-    status: Literal["ok", "failed"]
+    status: Literal["ok", "failed", "put back"]
     seconds: float
     result: Mapping[str, Any] = field(default_factory=dict)
     trace: Mapping[str, Any] = field(default_factory=dict)
@@ -58,17 +62,20 @@ class Pool:
         hello = {
             "loads": list(loads),
             "execute": execute,
-            "checkpoints": str(folder.resolve() / "checkpoints"),
+            "checkpoints": str(folder.resolve() / checkpoint.FOLDER),
+            "parent": os.getpid(),
         }
         self._hello = f"{json.dumps(sys.path)}\n{json.dumps(hello)}\n".encode()
         self._queue: deque[Mapping[str, Any]] = deque()
         self._workers: list[_Worker] = []
         self._selector = selectors.DefaultSelector()
         self._bad_starts = 0
+        self._killed: Counter[str] = Counter()
         self._clock = _Clock()
         self._log_path = folder / "workers.log"
         with telling(folder):
-            self._log = self._log_path.open("wb")
+            self._log_path.unlink(missing_ok=True)  # made anew: what is there may lead elsewhere, or block
+            self._log = os.open(self._log_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.SAFE, 0o644)
 
     def submit(self, key: str, spec: Mapping[str, Any], kind: str) -> None:
         """Have a trial run, after those submitted before; trials of one kind share compiled programs."""
@@ -98,11 +105,13 @@ class Pool:
 
     def close(self) -> None:
         """End all workers at once; what they were at is lost."""
-        while self._workers:
-            self._end(self._workers[0])
-        self._queue.clear()
-        self._selector.close()
-        self._log.close()
+        try:
+            while self._workers:
+                self._end(self._workers[0])
+        finally:
+            self._queue.clear()
+            self._selector.close()
+            os.close(self._log)
 
     def _hand_out(self) -> None:
         """Give waiting trials to idle workers, and start the workers that are missing."""
@@ -116,7 +125,7 @@ class Pool:
         starting = sum(not worker.ready for worker in self._workers)
         while len(self._workers) < self._size and starting < len(self._queue):
             try:
-                worker = _Worker(self._hello, self._log.fileno(), self._clock.seconds)
+                worker = _Worker(self._hello, self._log, self._clock.seconds)
             except OSError as error:
                 raise UserError(f"no worker could be started: {error}.") from error
             self._selector.register(worker.output, selectors.EVENT_READ, worker)
@@ -176,11 +185,20 @@ class Pool:
             return []
         self._end(worker)
         if worker.key is not None and (worker.begun or not death):
-            seconds = self._clock.seconds - worker.since
-            outcomes.append(Outcome(worker.key, "failed", seconds, error=how))
+            outcomes.append(self._ended(worker, how))
         elif not worker.begun:
             self._replace(worker, how)
         return outcomes
+
+    def _ended(self, worker: _Worker, how: str) -> Outcome:
+        """The trial of a worker that died or hung: it failed, or is put back if it may not be its doing."""
+        assert worker.job is not None
+        key, seconds = worker.job["key"], self._clock.seconds - worker.since
+        if worker.killed_from_outside and self._killed[key] < PUT_BACK:
+            self._killed[key] += 1
+            self._queue.appendleft(worker.job)
+            return Outcome(key, "put back", seconds, error=how)
+        return Outcome(key, "failed", seconds, error=how)
 
     def _replace(self, worker: _Worker, how: str) -> None:
         """Put back the trial of a worker that never began it; a row of such workers ends the run."""
@@ -231,6 +249,7 @@ class _Worker:
         os.set_blocking(self.output.fileno(), False)
         self._rest = b""
         self.silenced = False
+        self.killed_from_outside = False
         self.ready = False
         self.job: Mapping[str, Any] | None = None
         self.kinds: set[str] = set()
@@ -272,12 +291,9 @@ class _Worker:
         code = self.process.poll()
         if code is None:
             return ""
-        if code >= 0:
-            return f"exit code {code}"
-        try:
-            return f"killed by {signal.Signals(-code).name}"
-        except ValueError:
-            return f"killed by signal {-code}"
+        name = system.signal_name(code)
+        self.killed_from_outside = name in system.OUTSIDE
+        return f"killed by {name}" if name else f"exit code {code}"
 
     def end(self) -> None:
         """Kill the process and forget it."""

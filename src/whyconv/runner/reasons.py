@@ -41,7 +41,7 @@ class Reasons:
             return DAMAGED
         if trial.key in self._failed:
             return RETRIED
-        older = self._by_stem.get(trial.stem)
+        older = self._by_stem.get(trial.stem) if self._by_stem else None
         if not older:
             return self._otherwise
         nearest = min((_differences(trial.versions, row.versions) for row in older), key=len)

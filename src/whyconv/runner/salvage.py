@@ -17,9 +17,10 @@ from pathlib import Path
 from whyconv.runner import contents, database, journal
 from whyconv.runner.carve import carved
 from whyconv.runner.contents import Contents, Records
-from whyconv.runner.folder import refuse_odd, sync
+from whyconv.runner.folder import refuse_odd
 from whyconv.runner.journal import Acknowledged
 from whyconv.runner.seal import UNSEALED, Record
+from whyconv.system import sync
 
 
 @dataclass(frozen=True)

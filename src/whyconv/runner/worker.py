@@ -2,7 +2,8 @@
 
 It is an ordinary child process with a pipe in each direction, and speaks in lines of JSON. It
 reads ``{"key", "spec"}`` and answers with any number of ``beat`` messages and one ``done``. It
-opens no store. When the coordinator is gone, however it went, the pipe ends and so does the worker.
+opens no store. When the coordinator is gone, however it went, the pipe ends and so does the worker;
+Linux ends it even while compiled code keeps it from noticing.
 """
 
 from __future__ import annotations
@@ -14,7 +15,6 @@ import math
 import os
 import queue
 import re
-import signal
 import sys
 import threading
 import time
@@ -23,6 +23,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from whyconv import system
 from whyconv.errors import UserError
 from whyconv.runner.environment import CPU
 from whyconv.spec import to_json
@@ -54,9 +55,10 @@ def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
 
 def serve() -> None:
     """Run trials until the coordinator is gone. The first line says what to load and how to execute."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the coordinator's business
+    system.ignore_interrupt()  # Ctrl-C is the coordinator's business
     faulthandler.enable()
     hello = json.loads(sys.stdin.readline() or sys.exit())  # no line: the coordinator is gone already
+    system.die_with_parent(hello["parent"])
     jobs, send = _take_pipes()
     try:
         execute = _prepare(hello["loads"], hello["execute"])

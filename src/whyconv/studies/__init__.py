@@ -23,8 +23,14 @@ if TYPE_CHECKING:
 class Point:
     """A trial with its place in the study: ``labels`` such as ``{"arm": "ConvPool", "m": 40}``."""
 
+    made: ClassVar[int] = 0
+    """How many there have been in this process, which tells how far a long plan is."""
+
     labels: Mapping[str, Any]
     trial: Trial
+
+    def __post_init__(self) -> None:
+        Point.made += 1
 
 
 @dataclass(frozen=True)
@@ -35,13 +41,19 @@ class Judgement:
     control: Evidence
 
 
+def good(rows: Mapping[str, Row]) -> dict[str, Row]:
+    """The rows that a plan may be made from. A trial may fail for lack of memory: that is no measurement."""
+    return {key: row for key, row in rows.items() if row.status == "ok"}
+
+
 class Study(Piece):
     """One question put to many trials.
 
     The fields are the settings (``--set task.positions=20`` sets a field of a field); ``presets``
-    are sets of overrides. ``plan`` is called with the rows known so far, until it wants no row that
+    are sets of overrides. ``plan`` is called with the good rows known so far, until it wants no row that
     is not there: a grid ignores the rows, an adaptive search reads them and must decide only when
-    all seeds of a point are in.
+    all seeds of a point are in. A failed trial tells a search nothing (:func:`good`): it stays where it
+    is, and goes on once the trial was run again.
     """
 
     kind: ClassVar[str] = "study"

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from math import inf
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
@@ -173,9 +172,11 @@ class ComplexityStudy(Study):
             for m in wanted:
                 new = [self._point(cell, name, m, seed) for seed in self.repeated(arm)]
                 points += new
-                found = {p.trial.seed: rows[p.trial.key] for p in new if p.trial.key in rows}
-                missing = missing or len(found) < len(new)
-                means |= Curve({m: {seed: _risk(row) for seed, row in found.items()}}).means()
+                risks = {
+                    p.trial.seed: risk for p in new if (risk := _risk(rows.get(p.trial.key))) is not None
+                }
+                missing = missing or len(risks) < len(new)
+                means |= Curve({m: risks}).means()
             if missing:
                 break
         return points
@@ -272,9 +273,9 @@ def known(task: Signal) -> tuple[float, float]:
     return task.oracle()[0], task.linear_risk()
 
 
-def _risk(row: Row) -> float:
-    """A failed trial has not reached anything."""
-    return float(row.result["risk"]) if row.status == "ok" else inf
+def _risk(row: Row | None) -> float | None:
+    """A failed trial tells as little as one that was not run."""
+    return None if row is None or row.status == "failed" else float(row.result["risk"])
 
 
 def below(limit: float, interval: Any, name: str) -> Evidence:

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from whyconv.networks import Network
 from whyconv.spec import checked
-from whyconv.studies import Point, Study
+from whyconv.studies import Point, Study, good
 from whyconv.tasks import Task
 from whyconv.trial import Row, Trial
 
@@ -71,7 +71,7 @@ class TunedStudy(Study):
 
     def plan(self, rows: Mapping[str, Row]) -> list[Point]:
         """Tuning for every cell; where that is done, the measurement at the best rate."""
-        points = []
+        points, rows = [], good(rows)
         for cell in self.cells():
             tuning, best = self._tuned(cell, rows)
             points += tuning

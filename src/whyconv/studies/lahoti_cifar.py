@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import ceil, floor, inf
+from math import ceil, floor
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from pydantic import Field, field_validator, model_validator
 
 from whyconv.spec import checked
-from whyconv.studies import Judgement, Point
+from whyconv.studies import Judgement, Point, good
 from whyconv.studies._complexity import above, within
 from whyconv.studies._grid import advantage, by_seed, changed, worst
 from whyconv.studies._images import (
@@ -189,7 +189,7 @@ class Cifar(ImageStudy, name="lahoti.cifar"):
 
     def plan(self, rows: Mapping[str, Row]) -> list[Point]:
         """The tuning of every network; where that is done, its curve and its twins at the best rate."""
-        points = []
+        points, rows = [], good(rows)
         for arm in self.networks:
             tuning = self._tuned(arm)
             points += tuning
@@ -210,7 +210,7 @@ class Cifar(ImageStudy, name="lahoti.cifar"):
             row = rows.get(point.trial.key)
             if row is None:
                 return None
-            errors[point.labels["rate"]] += float(row.result["held_out_error"]) if row.status == "ok" else inf
+            errors[point.labels["rate"]] += float(row.result["held_out_error"])
         return min(self.rates, key=errors.__getitem__)
 
     def _tuned(self, arm: str) -> list[Point]:

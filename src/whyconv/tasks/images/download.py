@@ -6,7 +6,6 @@ nor a second process leaves half a file there. One process downloads at a time; 
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import tarfile
@@ -17,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 from urllib.parse import urlsplit
 
+from whyconv import system
 from whyconv.errors import UserError
 from whyconv.tasks.images.catalogue import File, Known, known
 from whyconv.tasks.images.files import md5
@@ -137,10 +137,10 @@ def _alone(folder: Path) -> Iterator[None]:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+        lock = os.open(folder, os.O_RDONLY)
         try:
             with suppress(OSError):
-                fcntl.flock(lock, fcntl.LOCK_EX)
+                system.lock(lock, wait=True)
             yield
         finally:
             os.close(lock)

@@ -1,0 +1,57 @@
+"""Asking a study for its plan, no more often than the plan can have changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING
+
+from whyconv.studies import good
+
+if TYPE_CHECKING:
+    from whyconv.studies import Point, Study
+    from whyconv.trial import Row, Trial
+
+
+class Planner:
+    """The plan of a study. One that was made without a look at the rows is not made again: a grid of a
+    hundred thousand trials takes seconds.
+    """
+
+    def __init__(self, study: Study) -> None:
+        self._study = study
+        self._fixed: list[Point] | None = None
+
+    def plan(self, rows: Mapping[str, Row]) -> list[Point]:
+        """Every trial wanted, given these rows, of which failed ones are not shown to the study."""
+        if self._fixed is not None:
+            return self._fixed
+        shown = _Shown(good(rows))
+        points = self._study.plan(shown)
+        if not shown.seen:
+            self._fixed = points
+        return points
+
+    def ahead(self, points: list[Point], rows: Mapping[str, Row]) -> list[Trial]:
+        """The trials without a row that are planned or, in an adaptive study, likely to be."""
+        likely = self._study.outlook() if self._study.adaptive else []
+        trials = [*(point.trial for point in points), *likely]
+        return [trial for trial in trials if trial.key not in rows]
+
+
+class _Shown(Mapping[str, "Row"]):
+    """Rows that know whether somebody looked at them."""
+
+    def __init__(self, rows: Mapping[str, Row]) -> None:
+        self._rows, self.seen = rows, False
+
+    def __getitem__(self, key: str) -> Row:
+        self.seen = True
+        return self._rows[key]
+
+    def __iter__(self) -> Iterator[str]:
+        self.seen = True
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        self.seen = True
+        return len(self._rows)

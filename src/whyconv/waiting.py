@@ -1,0 +1,52 @@
+"""Says that a plan is being made, and how far it is, if that takes more than a moment."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from rich.console import Console
+
+from whyconv.report.wording import count
+from whyconv.studies import Point
+
+PATIENCE = 2.0
+"""Seconds without a word."""
+PLAIN_EVERY = 10.0
+DRAWN_EVERY = 0.2
+
+
+class Waiting:
+    """A spinner in a terminal, a line now and then elsewhere, from :meth:`start` to :meth:`stop`."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._tell, daemon=True)
+
+    def start(self) -> None:
+        """Begin to count; nothing is said yet."""
+        self._began, self._before = time.monotonic(), Point.made
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Say no more; once this returns, the line belongs to others. A second call does nothing."""
+        self._over.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _tell(self) -> None:
+        if self._over.wait(PATIENCE):
+            return
+        if self._console.is_terminal:
+            with self._console.status(self._text()) as status:
+                while not self._over.wait(DRAWN_EVERY):
+                    status.update(self._text())
+        else:
+            self._console.print(f"{self._text()}.", highlight=False, soft_wrap=True)
+            while not self._over.wait(PLAIN_EVERY):
+                self._console.print(f"{self._text()}.", highlight=False, soft_wrap=True)
+
+    def _text(self) -> str:
+        trials = count(Point.made - self._before, "trial")
+        return f"planning: {trials} so far, {time.monotonic() - self._began:.0f} s"
