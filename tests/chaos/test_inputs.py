@@ -14,6 +14,8 @@ REFUSED = {
     "forty brackets": ([*RUN, "--set", f"m={'[' * 40}{']' * 40}"], "at most 20, one inside the other"),
     "beyond floats": ([*RUN, "--set", "task.positions=1e999"], "finite number"),
     "thousands of digits": ([*RUN, "--set", f"task.positions={'9' * 4000}"], "13288 bits"),
+    "a denormal step": ([*RUN, "--set", "arms.MLP.learner.rate=1e-320"], "at least 1e-37"),
+    "smaller than floats": ([*RUN, "--set", "arms.MLP.learner.rate=1e-400"], "at least 1e-37"),
     "true for one": ([*RUN, "--set", "m=[true]"], "m = [true] was given, and true and false are no numbers"),
     "true inside": ([*RUN, "--set", "task.positions=true"], "positions = true was given"),
     "true in an arm": ([*RUN, "--set", "arms.MLP.seeds=true"], "seeds = true was given"),
