@@ -24,7 +24,7 @@ from typing import Any, Literal
 from whyconv import system
 from whyconv.errors import UserError
 from whyconv.runner import checkpoint
-from whyconv.runner.folder import telling
+from whyconv.runner.folder import open_plain, refuse_odd, telling
 from whyconv.runner.worker import surroundings
 
 START_SECONDS = 300.0
