@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from collections.abc import Iterable
@@ -14,8 +13,17 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from whyconv.cli_data import Data, data_app, use
+from whyconv.cli_errors import (
+    finish_output,
+    leave_output,
+    output_works,
+    require_output,
+    require_text,
+    told,
+)
 from whyconv.cli_exact import exact_app
 from whyconv.errors import UserError
+from whyconv.paths import given_path
 
 if TYPE_CHECKING:
     from whyconv.runner.recompute import Recomputed
@@ -34,9 +42,6 @@ GROUPS = {"exact": exact_app, "data": data_app}
 for _name, _group in GROUPS.items():
     app.add_typer(_group, name=_name)
 
-UsageError: Any = typer.BadParameter.__bases__[0]
-"""Any complaint of the option parser; Typer gives this class no public name."""
-
 
 @app.callback(invoke_without_command=True)
 def _options(
@@ -52,7 +57,10 @@ def _options(
 Load = Annotated[
     list[str] | None, typer.Option(help="A file of your own tasks, networks, learners, studies, claims.")
 ]
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder of rows, as made by run --out DIR.")]
+Folder = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", parser=given_path, help="A folder of rows, as made by run --out DIR."),
+]
 
 
 @app.command(
@@ -88,7 +96,8 @@ def run(
     ] = None,
     seeds: Annotated[int | None, typer.Option(help="Repetitions.")] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where rows go; default whyconv-runs.")
+        Path | None,
+        typer.Option(metavar="DIR", parser=given_path, help="Where rows go; default whyconv-runs."),
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Worker processes; default one a core.")] = None,
     load: Load = None,
@@ -169,7 +178,9 @@ def check(
 @app.command(epilog="Example: whyconv report whyconv-runs --check brutzkus")
 def report(
     folder: Folder,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Default DIR/report.html.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", parser=given_path, help="Default DIR/report.html.")
+    ] = None,
     check: Annotated[
         str | None, typer.Option(metavar="CLAIM|PAPER|all", help="Claims to decide and show.")
     ] = None,
@@ -280,24 +291,24 @@ def main() -> None:
     from whyconv.terminal import complain
 
     try:
+        require_output()
+        require_text(sys.argv[1:])
         code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
-    except UserError as error:
-        complain(str(error))
-        code = 2
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(0)
-        complain(f"{error.filename}: {error.strerror}; give a path that can be used.")
-        code = 2
-    except UsageError as error:
-        complain(f"{error.format_message().rstrip('.?')}; see whyconv {_subcommand()}--help.")
-        code = 2
+        finish_output()
+    except BrokenPipeError:
+        leave_output()
+        code = 0
     except typer.Exit as error:
         code = error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         complain("interrupted.")
         code = 130
+    except Exception as error:
+        if (sentence := told(error, _subcommand())) is None:
+            raise
+        output_works()
+        complain(sentence)
+        code = 2
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -85,12 +85,13 @@ def _kernels() -> dict[str, str]:
     import scipy.linalg
     from threadpoolctl import threadpool_info
 
-    homes = {"numpy": Path(np.__file__).parent, "scipy": Path(str(scipy.linalg.__file__)).parent.parent}
+    files = {"numpy": np.__file__, "scipy": str(scipy.__file__)}
+    homes = {name: Path(file).resolve().parent for name, file in files.items()}
     found = {}
     for library in threadpool_info():
         if library.get("user_api") != "blas":
             continue
-        place = Path(library["filepath"])
+        place = Path(library["filepath"]).resolve()  # an environment may be reached through a link
         whose = next((name for name, home in homes.items() if place.parent == Path(f"{home}.libs")), "")
         kernel = f"{library['internal_api']} {library['version']} {library.get('architecture', '')}".strip()
         found[whose or "system"] = kernel
