@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -24,6 +24,10 @@ from whyconv.cli_errors import (
 from whyconv.cli_exact import exact_app
 from whyconv.errors import UserError
 from whyconv.paths import given_path
+
+if TYPE_CHECKING:
+    from whyconv.runner.recompute import Recomputed
+    from whyconv.runner.verify import Findings
 
 app = typer.Typer(
     name="whyconv",
@@ -219,24 +223,59 @@ def export(
         raise typer.Exit(1)
 
 
-@app.command(epilog="Example: whyconv verify whyconv-runs")
-def verify(folder: Folder) -> None:
+@app.command(epilog="Examples: whyconv verify whyconv-runs; whyconv verify whyconv-runs --deep --rows 5")
+def verify(
+    folder: Folder,
+    deep: Annotated[bool, typer.Option("--deep", help="Compute a few rows again and compare bytes.")] = False,
+    rows: Annotated[int, typer.Option(metavar="N", help="How many rows --deep computes again.")] = 3,
+    load: Load = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
     """Read all that is stored, compare it with its digests, and name what is damaged or gone.
 
     Exit 0 only if nothing is.
     """
-    from whyconv.report.wording import count
+    from whyconv.runner.recompute import recompute
     from whyconv.runner.verify import verify as look
 
     found = look(folder)
+    again = recompute(folder, rows, load or (), watch=_computed) if deep else None
+    problems = (*found.problems, *(again.problems if again else ()))
+    if as_json:
+        told = {"problems": problems, "remarks": found.remarks, "intact": found.intact}
+        if again:
+            told["recomputed"] = {"same": again.same, "left_out": again.left_out}
+        print(_json(told))
+    else:
+        _print_findings(found, again)
+    if problems:
+        raise typer.Exit(1)
+
+
+def _print_findings(found: Findings, again: Recomputed | None) -> None:
+    from whyconv.report.wording import count
+
     for sentence in (*found.problems, *found.remarks):
         print(sentence)
     kinds = [count(number, table.removesuffix("s")) for table, number in found.intact.items()]
-    kinds += ["the list of acknowledged rows", "the file's own structure"]
     if found.problems:
-        print(f"Intact: {', '.join(kinds[:-2])}. Run the same command again to repair the store.")
-        raise typer.Exit(1)
-    print(f"{count(found.intact['rows'], 'row')}, all intact. Looked at {', '.join(kinds)}.")
+        print(f"Intact: {', '.join(kinds)}. The command that made the rows, run again, repairs the store.")
+    else:
+        kinds += ["the list of acknowledged rows", "the file's own structure"]
+        print(f"{count(found.intact['rows'], 'row')}, all intact. Looked at {', '.join(kinds)}.")
+    if again is not None:
+        for sentence in again.problems:
+            print(sentence)
+        others = "; ".join(f"{count(number, 'row')} {why}" for why, number in again.left_out.items())
+        told = f" (left out: {others})" if others else ""
+        total = len(again.same) + len(again.problems)
+        print(f"Computed again: {count(total, 'row')}, {len(again.same)} the same to the byte{told}.")
+
+
+def _computed(key: str) -> None:
+    """Says on stderr that a row was computed again, if someone is looking."""
+    if sys.stderr.isatty():
+        print(f"computed again: {key}", file=sys.stderr)
 
 
 def _note(problems: Iterable[str], remarks: Iterable[str]) -> None:

@@ -200,8 +200,11 @@ def test_a_run_follows_no_link_and_waits_for_no_pipe(tmp_path, name, kind):
         (folder / name).symlink_to(elsewhere)
     else:
         os.mkfifo(folder / name)
-    with pytest.raises(UserError, match=name):
-        complete(STUDY, folder, options())
+    if name == "workers.log":  # made anew by every run
+        assert complete(STUDY, folder, options()).failed == 0
+    else:
+        with pytest.raises(UserError, match=name):
+            complete(STUDY, folder, options())
     assert elsewhere.read_text() == "precious"
 
 
