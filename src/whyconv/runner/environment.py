@@ -85,16 +85,17 @@ def _kernels() -> dict[str, str]:
     import scipy.linalg
     from threadpoolctl import threadpool_info
 
-    homes = {"numpy": Path(np.__file__).parent, "scipy": Path(str(scipy.linalg.__file__)).parent.parent}
-    found = {}
+    parts = {"numpy": Path(np.__file__).parent, "scipy": Path(str(scipy.linalg.__file__)).parent.parent}
+    homes = {name: f"{home.resolve()}.libs" for name, home in parts.items()}
+    found: dict[str, set[str]] = {}
     for library in threadpool_info():
         if library.get("user_api") != "blas":
             continue
-        place = Path(library["filepath"])
-        whose = next((name for name, home in homes.items() if place.parent == Path(f"{home}.libs")), "")
+        place = str(Path(library["filepath"]).resolve().parent)
+        whose = next((name for name, home in homes.items() if place == home), "system")
         kernel = f"{library['internal_api']} {library['version']} {library.get('architecture', '')}".strip()
-        found[whose or "system"] = kernel
-    return dict(sorted(found.items()))
+        found.setdefault(whose, set()).add(kernel)
+    return {name: ", ".join(sorted(kernels)) for name, kernels in sorted(found.items())}
 
 
 def _switches(environ: Mapping[str, str]) -> dict[str, str]:
