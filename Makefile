@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := whyconv-runs/demo
 
-.PHONY: setup demo test mutants chaos bench lock clean
+.PHONY: setup demo test mutants chaos bench versions lock clean
 
 setup: .venv/runtime
 
@@ -38,6 +38,9 @@ bench: .venv/dev
 	$(BIN)/python bench/k_pattern.py
 	$(BIN)/python bench/sample_complexity.py
 	$(BIN)/python bench/training_step.py
+
+versions:
+	.ci/versions
 
 lock:
 	rm -rf build/lock && $(PYTHON) -m venv build/lock

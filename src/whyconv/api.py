@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyconv import registry
-from whyconv.errors import UserError
+from whyconv.errors import UserError, said
+from whyconv.paths import given_path
 from whyconv.settings import changes, configure
 from whyconv.studies import Judgement, Point, Study
 from whyconv.trial import Row
@@ -149,7 +150,7 @@ def run(
     if not isinstance(set, Mapping):
         set = [set] if isinstance(set, str) else list(set)
     chosen = configure(study, preset, set, seeds)
-    folder = Path(out or RUNS)
+    folder = given_path(RUNS if out is None else out)
     line = command or _command(study, preset, set, seeds, out, loads, data)
     options = Options(
         workers=workers,
@@ -239,9 +240,12 @@ def check(
 def _decided(check: Callable[[], Evidence]) -> Evidence:
     """A check that raises decides nothing, and must not keep the others from being decided."""
     try:
-        return check()
+        found = check()
+        if not isinstance(found, Evidence):
+            raise TypeError(f"a check or control returned {found!r:.60}, and must return an Evidence")
+        return found
     except Exception as error:
-        return Evidence("undecided", {"error": f"{type(error).__name__}: {error}"})
+        return Evidence("undecided", {"error": said(error)})
 
 
 def as_expected(claim: Mapping[str, Any]) -> bool:

@@ -3,19 +3,31 @@
 from __future__ import annotations
 
 import json
-import os
 import shlex
 import sys
 from collections.abc import Iterable
 from math import isfinite
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from whyconv.cli_data import Data, data_app, use
+from whyconv.cli_errors import (
+    finish_output,
+    leave_output,
+    output_works,
+    require_output,
+    require_text,
+    told,
+)
 from whyconv.cli_exact import exact_app
 from whyconv.errors import UserError
+from whyconv.paths import given_path
+
+if TYPE_CHECKING:
+    from whyconv.runner.recompute import Recomputed
+    from whyconv.runner.verify import Findings
 
 app = typer.Typer(
     name="whyconv",
@@ -29,9 +41,6 @@ app = typer.Typer(
 GROUPS = {"exact": exact_app, "data": data_app}
 for _name, _group in GROUPS.items():
     app.add_typer(_group, name=_name)
-
-UsageError: Any = typer.BadParameter.__bases__[0]
-"""Any complaint of the option parser; Typer gives this class no public name."""
 
 
 @app.callback(invoke_without_command=True)
@@ -48,7 +57,10 @@ def _options(
 Load = Annotated[
     list[str] | None, typer.Option(help="A file of your own tasks, networks, learners, studies, claims.")
 ]
-Folder = Annotated[Path, typer.Argument(metavar="DIR", help="A folder of rows, as made by run --out DIR.")]
+Folder = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", parser=given_path, help="A folder of rows, as made by run --out DIR."),
+]
 
 
 @app.command(
@@ -84,7 +96,8 @@ def run(
     ] = None,
     seeds: Annotated[int | None, typer.Option(help="Repetitions.")] = None,
     out: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Where rows go; default whyconv-runs.")
+        Path | None,
+        typer.Option(metavar="DIR", parser=given_path, help="Where rows go; default whyconv-runs."),
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Worker processes; default one a core.")] = None,
     load: Load = None,
@@ -168,7 +181,9 @@ def check(
 @app.command(epilog="Example: whyconv report whyconv-runs --check brutzkus")
 def report(
     folder: Folder,
-    out: Annotated[Path | None, typer.Option(metavar="FILE", help="Default DIR/report.html.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", parser=given_path, help="Default DIR/report.html.")
+    ] = None,
     check: Annotated[
         str | None, typer.Option(metavar="CLAIM|PAPER|all", help="Claims to decide and show.")
     ] = None,
@@ -211,24 +226,59 @@ def export(
         raise typer.Exit(1)
 
 
-@app.command(epilog="Example: whyconv verify whyconv-runs")
-def verify(folder: Folder) -> None:
+@app.command(epilog="Examples: whyconv verify whyconv-runs; whyconv verify whyconv-runs --deep --rows 5")
+def verify(
+    folder: Folder,
+    deep: Annotated[bool, typer.Option("--deep", help="Compute a few rows again and compare bytes.")] = False,
+    rows: Annotated[int, typer.Option(metavar="N", help="How many rows --deep computes again.")] = 3,
+    load: Load = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
     """Read all that is stored, compare it with its digests, and name what is damaged or gone.
 
     Exit 0 only if nothing is.
     """
-    from whyconv.report.wording import count
+    from whyconv.runner.recompute import recompute
     from whyconv.runner.verify import verify as look
 
     found = look(folder)
+    again = recompute(folder, rows, load or (), watch=_computed) if deep else None
+    problems = (*found.problems, *(again.problems if again else ()))
+    if as_json:
+        told = {"problems": problems, "remarks": found.remarks, "intact": found.intact}
+        if again:
+            told["recomputed"] = {"same": again.same, "left_out": again.left_out}
+        print(_json(told))
+    else:
+        _print_findings(found, again)
+    if problems:
+        raise typer.Exit(1)
+
+
+def _print_findings(found: Findings, again: Recomputed | None) -> None:
+    from whyconv.report.wording import count
+
     for sentence in (*found.problems, *found.remarks):
         print(sentence)
     kinds = [count(number, table.removesuffix("s")) for table, number in found.intact.items()]
-    kinds += ["the list of acknowledged rows", "the file's own structure"]
     if found.problems:
-        print(f"Intact: {', '.join(kinds[:-2])}. Run the same command again to repair the store.")
-        raise typer.Exit(1)
-    print(f"{count(found.intact['rows'], 'row')}, all intact. Looked at {', '.join(kinds)}.")
+        print(f"Intact: {', '.join(kinds)}. The command that made the rows, run again, repairs the store.")
+    else:
+        kinds += ["the list of acknowledged rows", "the file's own structure"]
+        print(f"{count(found.intact['rows'], 'row')}, all intact. Looked at {', '.join(kinds)}.")
+    if again is not None:
+        for sentence in again.problems:
+            print(sentence)
+        others = "; ".join(f"{count(number, 'row')} {why}" for why, number in again.left_out.items())
+        told = f" (left out: {others})" if others else ""
+        total = len(again.same) + len(again.problems)
+        print(f"Computed again: {count(total, 'row')}, {len(again.same)} the same to the byte{told}.")
+
+
+def _computed(key: str) -> None:
+    """Says on stderr that a row was computed again, if someone is looking."""
+    if sys.stderr.isatty():
+        print(f"computed again: {key}", file=sys.stderr)
 
 
 def _note(problems: Iterable[str], remarks: Iterable[str]) -> None:
@@ -244,24 +294,24 @@ def main() -> None:
     from whyconv.terminal import complain
 
     try:
+        require_output()
+        require_text(sys.argv[1:])
         code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
-    except UserError as error:
-        complain(str(error))
-        code = 2
-    except OSError as error:
-        if isinstance(error, BrokenPipeError):
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            sys.exit(0)
-        complain(f"{error.filename}: {error.strerror}; give a path that can be used.")
-        code = 2
-    except UsageError as error:
-        complain(f"{error.format_message().rstrip('.?')}; see whyconv {_subcommand()}--help.")
-        code = 2
+        finish_output()
+    except BrokenPipeError:
+        leave_output()
+        code = 0
     except typer.Exit as error:
         code = error.exit_code
     except (KeyboardInterrupt, typer.Abort):
         complain("interrupted.")
         code = 130
+    except Exception as error:
+        if (sentence := told(error, _subcommand())) is None:
+            raise
+        output_works()
+        complain(sentence)
+        code = 2
     sys.exit(code if isinstance(code, int) else 0)
 
 

@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from whyconv.errors import UserError
+from whyconv.paths import given_path
 from whyconv.tasks import images
 from whyconv.tasks.images.catalogue import DIGITS, known, names
 from whyconv.tasks.images.digits import SPLIT
@@ -25,7 +26,12 @@ data_app = typer.Typer(
 
 Data = Annotated[
     Path | None,
-    typer.Option("--data", metavar="DIR", help="A folder of image sets; else WHYCONV_DATA, else the cache."),
+    typer.Option(
+        "--data",
+        metavar="DIR",
+        parser=given_path,
+        help="A folder of image sets; else WHYCONV_DATA, else the cache.",
+    ),
 ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from decimal import Decimal
 from fractions import Fraction
 from math import isfinite
 from typing import Annotated, Any
@@ -18,6 +19,9 @@ exact_app = typer.Typer(
     rich_markup_mode=None,
     epilog="Example: whyconv exact gradient --n 1024 --k 10",
 )
+
+MOST_BITS = 1_000_000
+"""Weights that are drawn and looked through in a second or so; each engine has its own limit besides."""
 
 
 @exact_app.callback()
@@ -54,6 +58,10 @@ def gradient(
 
     from whyconv import exact
 
+    if n > MOST_BITS:
+        raise UserError(
+            f"n = {n} was given; the engines take seconds up to 10,000, give at most {MOST_BITS:,}."
+        )
     if not 1 <= k <= n:
         raise UserError(f"n = {n} and k = {k} were given; a parity has 1 <= k <= n bits, give such k and n.")
     shift = _number("bias", bias)
@@ -83,14 +91,18 @@ def _size(error: float | None) -> str:
 
 
 def _number(name: str, text: str) -> Fraction:
-    """Decimals and fractions are taken exactly: 0.3 is 3/10."""
+    """Decimals and fractions are taken exactly: 0.3 is 3/10. Exponents are looked at first: a fraction writes
+    all digits of 1e999999999 out.
+    """
     try:
+        if any(abs(Decimal(part).adjusted()) > 400 for part in text.split("/")):
+            raise OverflowError
         number = Fraction(text)
         float(number)
         return number
-    except (ValueError, ZeroDivisionError, OverflowError):
+    except (ValueError, ArithmeticError):
         raise UserError(
-            f"--{name} {text} was given; give a number or a fraction, as in 0.3 or -8/9."
+            f"--{name} {text} was given; give a number or a fraction of ordinary size, as in 0.3 or -8/9."
         ) from None
 
 

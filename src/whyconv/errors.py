@@ -1,4 +1,9 @@
-"""The one exception that means: the user can mend this."""
+"""The one exception that means: the user can mend this; and how any error is told in one line."""
+
+from __future__ import annotations
+
+LONGEST = 600
+"""Characters of a sentence on the terminal; of a longer one the middle is left out."""
 
 
 class UserError(Exception):
@@ -7,3 +12,27 @@ class UserError(Exception):
     The command line prints the sentence and leaves with exit code 2; a notebook sees an
     ordinary exception with the same text.
     """
+
+
+def one_sentence(text: str) -> str:
+    """The text as one printable line that ends with a full stop, whatever the user's words in it hold."""
+    line = _cut("".join(each if each.isprintable() else _escaped(each) for each in _cut(text.strip())))
+    return line if line.endswith(".") else f"{line}."
+
+
+def said(error: BaseException) -> str:
+    """Kind and words of an exception, as far as it has some; its own ``__str__`` may fail."""
+    try:
+        words = str(error).strip().rstrip(".")
+    except Exception:
+        words = ""
+    return f"{type(error).__name__}: {words}" if words else type(error).__name__
+
+
+def _cut(text: str) -> str:
+    half = (LONGEST - 5) // 2
+    return text if len(text) <= LONGEST else f"{text[:half]} ... {text[-half:]}"
+
+
+def _escaped(character: str) -> str:
+    return character.encode("unicode_escape", "surrogatepass").decode()

@@ -19,15 +19,23 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from whyconv.errors import UserError
+from whyconv.errors import UserError, said
+from whyconv.paths import given_path
 
 KINDS = {"task": "tasks", "network": "networks", "learner": "learners", "study": "studies", "claim": "claims"}
 _pieces: dict[tuple[str, str], type[Any]] = {}
 _loading: list[str] = []
+LARGEST = 10_000_000
+"""Bytes of a user's file of pieces."""
 
 
 def add(piece: type[Any]) -> None:
     """Called for every named subclass of :class:`whyconv.spec.Piece`; two of one name are refused."""
+    if not isinstance(piece.name, str) or not piece.name.isprintable() or len(piece.name.split()) != 1:
+        raise UserError(
+            f"{piece.__module__} names a {piece.kind} {piece.name!r}; a name is one printable word, "
+            "as in own.study."
+        )
     missing = [
         *sorted(piece.__abstractmethods__),
         *(name for name in piece.required if not hasattr(piece, name)),
@@ -67,14 +75,8 @@ def find(kind: str, name: str) -> type[Any]:
 
 def load(path: str | Path) -> None:
     """Import a user's own file of pieces; its digest becomes part of their identity."""
-    file = Path(path).resolve()
-    if not file.is_file():
-        raise UserError(f"--load {path} was given, but there is no such file.")
+    source, file = _source(path)
     _discover()
-    try:
-        source = file.read_bytes()
-    except OSError as error:
-        raise UserError(f"--load {path} cannot be read: {error.strerror}.") from None
     origin = _digest(source)
     name = f"whyconv_user_{file.stem}_{origin}"
     if name in sys.modules:
@@ -82,22 +84,45 @@ def load(path: str | Path) -> None:
     module = ModuleType(name)
     module.__file__ = str(file)
     sys.modules[name] = module
+    before = dict(_pieces)
     _loading.append(origin)
     try:
         exec(compile(source, str(file), "exec", dont_inherit=True), module.__dict__)
-    except UserError:
+    except (
+        BaseException
+    ) as error:  # SystemExit and the like are no wish to leave, coming from a file of pieces
         del sys.modules[name]
-        raise
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        raise UserError(f"{path} could not be loaded: {type(error).__name__}: {error}.") from error
+        _pieces.clear()
+        _pieces.update(before)
+        if isinstance(error, UserError):
+            raise
+        raise UserError(f"{path} could not be loaded: {said(error)}.") from error
     finally:
         _loading.pop()
 
 
+def _source(path: str | Path) -> tuple[bytes, Path]:
+    """The bytes of a user's file, and where it is. Nothing but a plain file of modest size is opened."""
+    try:
+        file = given_path(path).resolve()
+        if not file.exists():
+            raise UserError(f"--load {path} was given, but there is no such file.")
+        if not file.is_file():
+            raise UserError(f"--load {path} was given, which is no plain file; give a file of Python source.")
+        if (size := file.stat().st_size) > LARGEST:
+            raise UserError(
+                f"--load {path} was given, which has {size:,} bytes; give a file of Python source of at most "
+                f"{LARGEST:,}."
+            )
+        return file.read_bytes(), file
+    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead to one another
+        why = error.strerror if isinstance(error, OSError) else "a loop of links"
+        raise UserError(f"--load {path} cannot be read: {why}; give a file of Python source.") from None
+
+
 def file_digest(path: str | Path) -> str:
     """The digest that the pieces of a user's file carry in their fingerprints."""
-    return _digest(Path(path).read_bytes())
+    return _digest(_source(path)[0])
 
 
 def _digest(source: bytes) -> str:

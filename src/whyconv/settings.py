@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from whyconv import registry
+from whyconv.assignments import given
 from whyconv.errors import UserError
 from whyconv.spec import Piece, Spec, checked, plain, to_json
 from whyconv.studies import Study
@@ -25,19 +25,15 @@ def configure(
     """The study ``name`` with a preset's overrides, then the user's: ``task.positions=20``.
 
     A path walks through the fields (``arms.MLP.network.width=64``). On the command line a value is
-    read as JSON, a comma-separated list of numbers becomes a list, and anything else stays a word.
+    read as JSON, a comma-separated list of numbers becomes a list, .5 and +1 are numbers, too, and
+    anything else stays a word.
     """
     study = registry.find("study", name)
     if preset not in study.presets:
         raise UserError(f"{name} has no preset {preset!r}; choose one of {', '.join(study.presets)}.")
     values = _fields(study())
     overrides = dict(study.presets[preset])
-    if isinstance(assignments, Mapping):
-        overrides.update(assignments)
-    else:
-        overrides.update(_parsed(assignment) for assignment in assignments)
-    if seeds is not None:
-        overrides["seeds"] = seeds
+    overrides.update(given(assignments, seeds))
     for path, value in overrides.items():
         _assign(values, path, value)
     return checked(study, values, name)
@@ -65,20 +61,6 @@ def _differences(these: Any, those: Any) -> Iterator[tuple[str, Any]]:
             yield from ((f"{name}.{path}", value) for path, value in _differences(mine, other))
         elif mine != other:
             yield name, plain(mine)
-
-
-def _parsed(assignment: str) -> tuple[str, Any]:
-    path, equals, text = assignment.partition("=")
-    if not equals or not path:
-        raise UserError(
-            f"--set {assignment} was given; write it as --set NAME=VALUE, as in task.positions=20."
-        )
-    for form in (text, f"[{text}]"):
-        try:
-            return path.strip(), json.loads(form)
-        except ValueError:
-            continue
-    return path.strip(), text
 
 
 def _assign(values: dict[str, Any], path: str, value: Any) -> None:

@@ -142,11 +142,38 @@ def build(kind: str, value: Any) -> Any:
 
 
 def checked(model: type[Spec], values: Mapping[str, Any], what: str) -> Any:
-    """``model(**values)``, with pydantic's complaints turned into one sentence."""
+    """``model(**values)``, with pydantic's complaints turned into one sentence.
+
+    Pydantic takes True for 1, "7" for 7 and 1 for True, which is more often a slip than a wish; so what it
+    made of the values is compared with them. (Its strict mode also refuses a list for a tuple.)
+    """
     try:
-        return model(**values)
+        made = model(**values)
     except ValidationError as error:
         raise UserError(f"{what}: {sentence(error, model)}") from None
+    for name, given in values.items():
+        if (slip := _slip(given, getattr(made, name, None), name)) is not None:
+            raise UserError(f"{what}: {slip}")
+    return made
+
+
+def _slip(given: Any, made: Any, path: str) -> str | None:
+    """A sentence on the first value in ``given`` that became one of another kind in ``made``."""
+    if isinstance(made, Spec | Mapping):
+        parts = given.items() if isinstance(given, Mapping) else ()
+        inner = vars(made) if isinstance(made, Spec) else made
+        pairs = [(value, inner.get(key), f"{path}.{key}") for key, value in parts]
+    elif isinstance(made, list | tuple) and isinstance(given, list | tuple) and len(made) == len(given):
+        pairs = [(value, inner, path) for value, inner in zip(given, made, strict=True)]
+    else:
+        switch = isinstance(made, bool)
+        other = isinstance(given, str) or (
+            isinstance(given, int | float) and isinstance(given, bool) != switch
+        )
+        kind = "true or false" if switch else "a whole number" if isinstance(made, int) else "a number"
+        told = f"{path} = {given!r} was given: input should be {kind}."
+        return told if other and isinstance(made, int | float) else None
+    return next(filter(None, (_slip(*pair) for pair in pairs)), None)
 
 
 def sentence(error: ValidationError, model: type[Spec]) -> str:

@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 SAFE = 0
-"""For ``os.open``: a link is refused, a pipe not waited for, nothing left to children, no byte changed."""
+"""For ``os.open``: a link is refused, a pipe not waited for, nothing inherited, no byte changed."""
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
     SAFE |= getattr(os, _flag, 0)
 

@@ -6,12 +6,14 @@ import sys
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
 
+from whyconv.errors import one_sentence
 from whyconv.report.wording import count, intervals_shown, means_of, undecided
 from whyconv.runner.events import Event, Finished, Planned, PutBack, Repaired
 from whyconv.runner.forecast import duration, forecast, seconds
@@ -344,8 +346,9 @@ def number(value: Any) -> str:
 
 
 def complain(sentence: str) -> None:
-    """The one sentence of an error, on stderr."""
-    print(f"whyconv: {sentence}", file=sys.stderr)
+    """The one sentence of an error, on stderr, if that can be written."""
+    with suppress(OSError):
+        print(f"whyconv: {one_sentence(sentence)}", file=sys.stderr, flush=True)
 
 
 def _safe(text: object) -> str:

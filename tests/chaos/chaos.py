@@ -3,7 +3,7 @@
     python tests/chaos/chaos.py [--state FILE] [--jobs 2] [--only KIND ...]     (the same again goes on)
 
 Counts: *lost* acknowledged rows that are gone, *silent* damage that nobody named, *wrong* rows or exported
-bytes, *unrepaired* folders on which the same command does not go on, *processes left* and files *left behind*,
+bytes, *unrepaired* folders on which the same command does not go on, *processes left*, files *left behind*,
 *tracebacks*; all of these must be 0. *identical exports* counts the folders that ended with the right bytes,
 and must be their number. Every experiment is a function of its kind and number.
 """

@@ -1,8 +1,8 @@
 """Damage to the files of a store: flipped bits, changed bytes, files cut off, zeroed ranges, damaged logs.
 
 One experiment is a copy of a store with one damage. Every row that is given must be the one written; what is
-gone must be named; the same command must finish with the bytes of an undamaged run; and nothing may be silent:
-if anything differs from what was written, ``verify`` says so.
+gone must be named; the same command must finish with the bytes of an undamaged run; nothing may be silent: if
+anything differs from what was written, ``verify`` says so.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ def experiment(kind: str, number: int, place: Path) -> Counter[str]:
 
 
 def _damageable(folder: Path) -> list[str]:
-    """The database most of the time; at times the list of acknowledged rows or what SQLite keeps beside it."""
+    """The database most of the time; at times the list of acknowledged rows or what SQLite keeps beside."""
     others = [path.name for path in sorted(folder.iterdir()) if path.name != FILE and path.stat().st_size]
     return [FILE] * 4 * max(1, len(others)) + others
 

@@ -132,7 +132,7 @@ def experiment(number: int, place: Path) -> Counter[str]:
 def _killed(
     folder: Path, place: Path, chance: random.Random, repairs: bool, counts: Counter[str]
 ) -> set[str]:
-    """Run until killed: at a line of the coordinator, at an instant, or a worker of it. What it acknowledged."""
+    """Run until killed (at a line, at an instant, or a worker of it); what was acknowledged."""
     way = chance.choice(("line", "line", "line", "instant", "worker"))
     words: list[object] = []
     if way == "line":

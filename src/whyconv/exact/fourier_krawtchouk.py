@@ -23,6 +23,8 @@ from whyconv.exact.scaled import Scaled, of_fraction
 
 PROMISED = 1e-10
 """Relative error beyond which a float sum is refused."""
+MOST_BITS = 90_000
+"""n beyond which a call is refused: n integers of n bits, a gigabyte."""
 
 
 def coefficient(activation: Activation, neuron: Neuron, derivative: bool) -> Scaled:
@@ -46,6 +48,10 @@ def of_size(
     activation: Activation, n_bits: int, size: int, magnitude: Fraction, bias: Fraction, derivative: bool
 ) -> Scaled:
     """The coefficient of a set of ``size`` bits for w = (c, ..., c), c = ``magnitude``; else only signs."""
+    if n_bits > MOST_BITS:
+        raise UserError(
+            f"The Krawtchouk engine was given n = {n_bits:,}; it takes at most {MOST_BITS:,}, give fewer."
+        )
     if activation.pieces is not None:
         return of_fraction(rational(activation, n_bits, size, magnitude, bias, derivative))
     scores = float(magnitude) * (2.0 * np.arange(n_bits + 1, dtype=np.float64) - n_bits) + float(bias)

@@ -32,6 +32,8 @@ NEGLIGIBLE = 46.0
 """exp(-46) = 1e-20 of the largest term: where the integral is cut."""
 MOST_WORK = 2e9
 """Sines and cosines beyond which a call is refused: a few minutes."""
+OWN_WORK = 10
+"""What a single t costs by itself, in sines and cosines."""
 
 
 def coefficient(activation: Activation, neuron: Neuron, derivative: bool) -> Scaled:
@@ -99,10 +101,11 @@ def _integrate(
     """
     length = float(np.abs(neuron.weights).sum())
     period = length + abs(neuron.bias) + 45 + neuron.size
-    if 5 * period * len(groups.size) > MOST_WORK:
+    if (work := _points(period, neuron.size) * (len(groups.size) + OWN_WORK)) > MOST_WORK:
         raise UserError(
             f"The trapezoid engine was given |w|_1 + |b| = {length + abs(neuron.bias):.3g} at n = "
-            f"{neuron.n_bits}, which takes more than minutes; scale the neuron down."
+            f"{neuron.n_bits} and a set of {neuron.size} bits, which is {work / MOST_WORK:.2g} times what it "
+            "does in a few minutes; scale the neuron down, or take smaller n and k."
         )
     step, block = 2 * pi / period, int(np.clip(2**16 // len(groups.size), 16, 4096))
     alive = groups.alive(toggle)
@@ -131,6 +134,13 @@ def _integrate(
     full = np.zeros((3, len(orders)))
     full[:, alive] = step / pi * total, lead, error
     return Scaled(*full)
+
+
+def _points(period: float, size: int) -> float:
+    """About how many t are met: Dhat(t) alone falls to nothing by t = 31, and (t w)^|A| times Dhat, which is
+    like exp(-pi t / 2), has its peak at 2 |A| / pi at most; the step is 2 pi / period.
+    """
+    return (5 + size / 10) * period
 
 
 def front(activation: Activation, t: Floats, over_t: bool) -> Floats:

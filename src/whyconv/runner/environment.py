@@ -85,14 +85,14 @@ def _kernels() -> dict[str, str]:
     import scipy.linalg
     from threadpoolctl import threadpool_info
 
-    parts = {"numpy": Path(np.__file__).parent, "scipy": Path(str(scipy.linalg.__file__)).parent.parent}
-    homes = {name: f"{home.resolve()}.libs" for name, home in parts.items()}
+    files = {"numpy": np.__file__, "scipy": str(scipy.__file__)}
+    homes = {name: Path(file).resolve().parent for name, file in files.items()}
     found: dict[str, set[str]] = {}
     for library in threadpool_info():
         if library.get("user_api") != "blas":
             continue
-        place = str(Path(library["filepath"]).resolve().parent)
-        whose = next((name for name, home in homes.items() if place == home), "system")
+        place = Path(library["filepath"]).resolve()  # an environment may be reached through a link
+        whose = next((name for name, home in homes.items() if place.parent == Path(f"{home}.libs")), "system")
         kernel = f"{library['internal_api']} {library['version']} {library.get('architecture', '')}".strip()
         found.setdefault(whose, set()).add(kernel)
     return {name: ", ".join(sorted(kernels)) for name, kernels in sorted(found.items())}

@@ -17,6 +17,7 @@ from whyconv.errors import UserError
 from whyconv.runner.contents import Contents, Run, shown
 from whyconv.runner.store import Store
 from whyconv.spec import build
+from whyconv.studies import good
 from whyconv.trial import Row
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def open_folder(folder: str | Path, loads: Iterable[str | Path] = ()) -> Opened:
         remarks += _changed_files(record, given)
         try:
             study = build("study", record.settings)
-            runs.append(PlannedRun(record, study, study.plan(rows)))
+            runs.append(PlannedRun(record, study, study.plan(good(rows))))
         except Exception as error:  # settings of others may be anything
             unplanned.append(record)
             remarks.append(_sentence(record, error))
@@ -113,10 +114,9 @@ def _files(record: Run) -> Sequence[tuple[str, str]]:
 def _sentence(record: Run, error: Exception) -> str:
     needed = ", ".join(name for name, _ in _files(record))
     mend = f"; give {needed} with --load if you trust it" if needed else ""
-    why = str(error).rstrip(".") if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
-    return shown(
-        f"{_name(record)} is shown as rows alone, for its plan cannot be made here ({why}){mend}.", 600
-    )
+    why = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
+    why = shown(why.partition(";")[0].rstrip("."), 200)
+    return shown(f"{_name(record)} is shown as rows alone, for it cannot be planned here ({why}){mend}.", 600)
 
 
 def _name(record: Run) -> str:

@@ -24,7 +24,7 @@ from typing import Any, Literal
 from whyconv import system
 from whyconv.errors import UserError
 from whyconv.runner import checkpoint
-from whyconv.runner.folder import telling
+from whyconv.runner.folder import refuse_odd, telling
 from whyconv.runner.worker import surroundings
 
 START_SECONDS = 300.0
@@ -76,6 +76,7 @@ class Pool:
         self._clock = _Clock()
         self._log_path = folder / "workers.log"
         with telling(folder):
+            refuse_odd(folder / checkpoint.FOLDER, folder=True)
             self._log_path.unlink(missing_ok=True)  # made anew: what is there may lead elsewhere, or block
             self._log = os.open(self._log_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.SAFE, 0o644)
 

@@ -150,21 +150,29 @@ def _beating(send: Send) -> Callable[[float], None]:
 def _prepare(loads: list[str], execute: str) -> Callable[..., Any]:
     from whyconv import registry
 
-    if (platforms := os.environ.get("JAX_PLATFORMS", CPU)) != CPU:
-        _try_out(platforms)
     for file in loads:
         registry.load(file)
     module, _, name = execute.partition(":")
+    if module == "whyconv.execution":
+        _try_out(os.environ.get("JAX_PLATFORMS", CPU))
     return getattr(importlib.import_module(module), name)
 
 
 def _try_out(platforms: str) -> None:
-    """Refuse a platform that is not here, before trials fail on it one by one."""
-    import jax
-
+    """Refuse surroundings in which JAX does not start, before trials fail in them one by one."""
+    cache = os.environ.get("JAX_COMPILATION_CACHE_DIR", "")
+    if not cache.isprintable():
+        raise UserError(f"the cache folder {cache!a} is not named in UTF-8; set WHYCONV_CACHE to another.")
     try:
+        import jax
+
         jax.devices()
     except Exception as error:
+        if platforms == CPU:
+            raise UserError(
+                f"JAX does not start here ({one_line(error)}); see which of the variables JAX_* and "
+                "XLA_FLAGS is wrong, and leave it out."
+            ) from error
         raise UserError(
             f"JAX_PLATFORMS={platforms} was given, and JAX cannot use it here ({one_line(error)}); install a "
             "JAX that can (docs/data.md), or leave the variable out."

@@ -57,12 +57,12 @@ class ImageTask(Task):
         if not isinstance(values, dict) or not isinstance(values.get("images", "auto"), str):
             return values
         name, batches = images.resolve(values.get("images", "auto"), cls.preference), values.get("batches")
-        if name != "cifar-10":
-            return {**values, "batches": None}
-        if batches is None:
-            return {**values, "batches": images.batches_here()}
-        given = tuple(batches) if isinstance(batches, list | tuple) else (batches,)
-        return {**values, "batches": images.in_order(name, given)}
+        if batches is not None:
+            given = tuple(batches) if isinstance(batches, list | tuple) else (batches,)
+            batches = images.in_order("cifar-10", given)
+        elif name == "cifar-10":
+            batches = images.batches_here()
+        return {**values, "batches": batches if name == "cifar-10" else None}
 
     @field_validator("shifted_tests")
     @classmethod

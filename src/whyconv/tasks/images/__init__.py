@@ -134,7 +134,7 @@ def in_order(name: str, batches: tuple[int, ...] | None) -> tuple[int, ...] | No
         return None
     if every is None:
         raise UserError(f"batches {batches} of {name} were asked for; only cifar-10 comes in batches.")
-    if not batches or len(set(batches)) < len(batches) or not set(batches) <= set(every):
+    if not batches or any(each not in every for each in batches) or len(set(batches)) < len(batches):
         raise UserError(f"batches {batches} of {name} were asked for; name some of {every}, each once.")
     return tuple(sorted(batches))
 

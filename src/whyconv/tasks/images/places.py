@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from whyconv.errors import UserError
+from whyconv.paths import given_path
 from whyconv.tasks.images.catalogue import SETS, Known, known
 
 VARIABLE = "WHYCONV_DATA"
@@ -30,7 +31,7 @@ def cache() -> Path:
 
 def use_folder(path: str | Path) -> None:
     """Look into this folder first, in this process and those it starts; the same as WHYCONV_DATA."""
-    _check(Path(path))
+    _check(given_path(path))
     os.environ[VARIABLE] = str(Path(path).resolve())
 
 

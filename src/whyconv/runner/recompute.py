@@ -1,0 +1,113 @@
+"""Computing a few stored rows again, and comparing them byte by byte."""
+
+from __future__ import annotations
+
+import random
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from whyconv import registry
+from whyconv.errors import UserError
+from whyconv.runner import environment
+from whyconv.runner.events import Options
+from whyconv.runner.pool import Outcome, Pool
+from whyconv.runner.store import Store
+from whyconv.spec import to_json
+from whyconv.trial import Row, Trial
+
+OTHER_ENVIRONMENT = "computed in another environment"
+OTHER_VERSION = "computed by another version"
+FAILED = "failed"
+UNKNOWN = "of pieces that are not here"
+
+
+@dataclass(frozen=True)
+class Recomputed:
+    """Keys of rows that came out the same, a sentence for each that did not, and why others were left out."""
+
+    same: list[str]
+    problems: tuple[str, ...]
+    left_out: Mapping[str, int]
+
+
+def recompute(
+    folder: str | Path,
+    count: int = 3,
+    loads: Iterable[str | Path] = (),
+    chance: random.Random | None = None,
+    watch: Callable[[str], None] = lambda key: None,
+    options: Options | None = None,
+) -> Recomputed:
+    """Run the trials of ``count`` rows again, chosen at random, and compare the bytes of results and traces.
+
+    Only good rows that this machine would compute alike are chosen: of the same environment and versions.
+    ``watch`` is called with the key of every row that is done.
+    """
+    if count < 1:
+        raise UserError(f"{count} rows to recompute were asked for; ask for at least 1.")
+    files = [str(Path(file).resolve()) for file in loads]
+    for file in files:
+        registry.load(file)
+    with Store.read(folder) as store:
+        rows = store.rows()
+    trials, left_out = _comparable(rows)
+    chosen = (chance or random.SystemRandom()).sample(sorted(trials), min(count, len(trials)))
+    same, problems = [], []
+    for outcome in _outcomes([trials[key] for key in chosen], files, options or Options()):
+        watch(outcome.key)
+        if what := _difference(rows[outcome.key], outcome):
+            problems.append(f"row {outcome.key}: computed again, it {what}.")
+        else:
+            same.append(outcome.key)
+    return Recomputed(same, tuple(problems), left_out)
+
+
+def _comparable(rows: Mapping[str, Row]) -> tuple[dict[str, Trial], Counter[str]]:
+    """The trials that can be run again here to the byte, and how many cannot for which reason."""
+    here, trials, left_out = environment.identity(environment.describe()), {}, Counter()
+    for key, row in rows.items():
+        try:
+            trial = Trial(**row.spec)
+        except Exception:  # specs of others may be anything
+            left_out[UNKNOWN] += 1
+            continue
+        if row.status != "ok":
+            left_out[FAILED] += 1
+        elif trial.key != key:
+            left_out[OTHER_VERSION] += 1
+        elif row.environment != here:
+            left_out[OTHER_ENVIRONMENT] += 1
+        else:
+            trials[key] = trial
+    return trials, left_out
+
+
+def _outcomes(trials: list[Trial], files: list[str], options: Options) -> Iterable[Outcome]:
+    if not trials:
+        return
+    with tempfile.TemporaryDirectory(prefix="whyconv-") as place:
+        pool = Pool(Path(place), 1, options.limit, files, options.execute)
+        try:
+            for trial in trials:
+                pool.submit(trial.key, trial.canonical(), trial.program)
+            while pool.unfinished:
+                yield from pool.wait(0.1)
+        finally:
+            pool.close()
+
+
+def _difference(row: Row, outcome: Outcome) -> str:
+    """What is different from the stored row, in a few words; empty if nothing is."""
+    if outcome.status != "ok":
+        return f"failed ({outcome.error.rstrip('.')})"
+    pairs = [("result", row.result, outcome.result), ("trace", row.trace, outcome.trace)]
+    names = [
+        name if kind == "result" else f"the trace {name}"
+        for kind, then, now in pairs
+        for name in sorted({*then, *now})
+        if to_json(then.get(name)) != to_json(now.get(name))
+    ]
+    return f"differs in {', '.join(names)}" if names else ""
