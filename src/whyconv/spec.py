@@ -12,9 +12,9 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, ClassVar, TypeVar, cast, get_args
+from typing import Any, ClassVar, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, ValidationError
 from pydantic_core import PydanticUndefined
 
 from whyconv import registry
@@ -27,17 +27,6 @@ class Spec(BaseModel):
     """A frozen, closed set of named values; unknown names and values out of range are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _no_truth_for_a_number(cls, values: Any) -> Any:
-        """Refuse true and false where numbers belong; Python, and so pydantic, takes them for 1 and 0."""
-        for name in _numbers(cls) if isinstance(values, Mapping) else ():
-            if _holds_truth(given := values.get(name)):
-                raise ValueError(
-                    f"{name} = {to_json(given)} was given, and true and false are no numbers; give a number"
-                )
-        return values
 
     def canonical(self) -> dict[str, Any]:
         """The JSON-ready form without the fields that equal their defaults."""
@@ -92,23 +81,6 @@ class Piece(Spec):
     def summary(cls) -> str:
         """The first line of the docstring."""
         return (cls.__doc__ or "").strip().splitlines()[0]
-
-
-@cache
-def _numbers(model: type[Spec]) -> tuple[str, ...]:
-    """The fields that take numbers, or lists of them, and have no use for true or false."""
-    kinds = {name: _kinds(field.annotation) for name, field in model.model_fields.items()}
-    return tuple(name for name, found in kinds.items() if found & {int, float} and not found & {bool, Any})
-
-
-def _kinds(annotation: Any) -> set[Any]:
-    """The types an annotation is made of."""
-    parts = get_args(annotation)
-    return {annotation} if not parts else {kind for part in parts for kind in _kinds(part)}
-
-
-def _holds_truth(value: Any) -> bool:
-    return isinstance(value, bool) or (isinstance(value, list | tuple) and any(map(_holds_truth, value)))
 
 
 def once(function: Function) -> Function:
@@ -171,7 +143,8 @@ def _slip(given: Any, made: Any, path: str) -> str | None:
             isinstance(given, int | float) and isinstance(given, bool) != switch
         )
         kind = "true or false" if switch else "a whole number" if isinstance(made, int) else "a number"
-        told = f"{path} = {given!r} was given: input should be {kind}."
+        shown = to_json(given) if isinstance(given, bool) else repr(given)
+        told = f"{path} = {shown} was given: input should be {kind}."
         return told if other and isinstance(made, int | float) else None
     return next(filter(None, (_slip(*pair) for pair in pairs)), None)
 

@@ -14,7 +14,7 @@ REFUSED = {
     "forty brackets": ([*RUN, "--set", f"m={'[' * 40}{']' * 40}"], "at most 20, one inside the other"),
     "beyond floats": ([*RUN, "--set", "task.positions=1e999"], "finite number"),
     "thousands of digits": ([*RUN, "--set", f"task.positions={'9' * 4000}"], "13288 bits"),
-    "true for one": ([*RUN, "--set", "m=[true]"], "m = True was given: input should be a whole number"),
+    "true for one": ([*RUN, "--set", "m=[true]"], "m = true was given: input should be a whole number"),
     "true inside": ([*RUN, "--set", "task.positions=true"], "positions = True was given"),
     "true in an arm": ([*RUN, "--set", "arms.MLP.seeds=true"], "seeds = True was given"),
     "true in a free field": ([*RUN, "--set", 'arms.MLP.task={"positions": true}'], "positions = True was"),
