@@ -97,8 +97,15 @@ def good(told: dict[str, Any]) -> bool:
 def paper_memory() -> dict[str, Any]:
     """The largest memory of a trial of the paper's size, in a process of its own."""
     from machine import timed as process
+    from whyconv.errors import UserError
     from whyconv.runner.worker import surroundings
+    from whyconv.tasks import images
 
+    try:
+        if not images.here("mnist"):
+            raise UserError("MNIST is not here; run whyconv data fetch mnist, or set WHYCONV_DATA.")
+    except UserError as error:
+        sys.exit(str(error))
     print("A trial of the paper's size ...", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory() as folder:
         out, script = Path(folder) / "out.json", Path(__file__).with_name("paper_trial.py")

@@ -11,8 +11,8 @@ from whyconv.trial import Trial
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        ({"m": [True]}, "brutzkus.fig3a: m = true was given"),
-        ({"m": [40, False]}, "brutzkus.fig3a: m = false was given"),
+        ({"m": [True]}, "brutzkus.fig3a: m = [true] was given"),
+        ({"m": [40, False]}, "brutzkus.fig3a: m = [40,false] was given"),
         ({"seeds": True}, "brutzkus.fig3a: seeds = true was given"),
         ({"task.positions": True}, "task detection: positions = true was given"),
         ({"arms.SVM.seeds": True}, "seeds = true was given"),
@@ -23,7 +23,7 @@ def test_true_and_false_are_no_numbers(settings, said):
     with pytest.raises(UserError) as caught:
         configure("brutzkus.fig3a", "quick", settings)
     assert said in str(caught.value)
-    assert str(caught.value).endswith("was given: input should be a whole number.")
+    assert str(caught.value).endswith("and true and false are no numbers; give a number.")
 
 
 def test_true_and_false_are_taken_where_they_belong():

@@ -14,6 +14,8 @@ DEEPEST = 20
 """Lists or dictionaries inside one another; no setting has more than a few."""
 LARGEST = 2**53
 """Whole numbers up to here are floats, too; estimates of time and memory calculate with floats."""
+SMALLEST = 1e-37
+"""Of numbers other than 0; most trials calculate in float32, which has hardly smaller ones."""
 _FLAT = f"take at most {DEEPEST}, one inside the other."
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
@@ -45,7 +47,7 @@ def _parsed(assignment: str) -> tuple[str, Any]:
         )
     for form in (text, f"[{text}]"):
         try:
-            return path.strip(), json.loads(form, object_pairs_hook=_each_once)
+            return path.strip(), json.loads(form, object_pairs_hook=_each_once, parse_float=_real)
         except ValueError:
             continue
         except RecursionError:
@@ -53,8 +55,16 @@ def _parsed(assignment: str) -> tuple[str, Any]:
                 f"--set {path.strip()} was given a value of brackets inside brackets; {_FLAT}"
             ) from None
     if _NUMBER.fullmatch(text):
-        return path.strip(), float(text)
+        return path.strip(), _real(text)
     return path.strip(), text
+
+
+def _real(text: str) -> float:
+    """The number; one that floats have no room for is not taken for 0."""
+    number = float(text)
+    if number == 0 and re.search("[1-9]", text.lower().partition("e")[0]):
+        raise UserError(f"{text} was given with --set; give 0, or a number of at least {SMALLEST} in size.")
+    return number
 
 
 def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -72,6 +82,8 @@ def _require_sound(path: str, value: Any, depth: int = 0) -> None:
         raise UserError(f"{path} = {value!r} was given; give printable characters only.")
     if isinstance(value, float) and not isfinite(value):
         raise UserError(f"{path} = {value} was given; give a finite number.")
+    if isinstance(value, float) and 0 < abs(value) < SMALLEST:
+        raise UserError(f"{path} = {value} was given; give 0, or a number of at least {SMALLEST} in size.")
     if isinstance(value, int) and abs(value) > LARGEST:
         size = value.bit_length()
         raise UserError(f"{path} was given a number of {size} bits; give one of at most {LARGEST:,}.")

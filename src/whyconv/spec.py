@@ -12,9 +12,10 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
-from typing import Any, ClassVar, TypeVar, cast
+from types import NoneType
+from typing import Any, ClassVar, Literal, TypeVar, cast, get_args, get_origin
 
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import PydanticUndefined
 
 from whyconv import registry
@@ -27,6 +28,19 @@ class Spec(BaseModel):
     """A frozen, closed set of named values; unknown names and values out of range are refused."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False, validate_default=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_their_kind(cls, values: Any) -> Any:
+        """Refuse true for 1, "7" for 7 and 1 for true, which pydantic takes, and which are more often slips.
+
+        (Its strict mode would do that as well, but also refuse a list for a tuple.)
+        """
+        for name, kinds in _plain_fields(cls).items() if isinstance(values, Mapping) else ():
+            if why := _misread(given := values.get(name), kinds):
+                text = json.dumps(given, default=str, separators=(",", ":"))
+                raise ValueError(f"{name} = {text:.80} was given, and {why}")
+        return values
 
     def canonical(self) -> dict[str, Any]:
         """The JSON-ready form without the fields that equal their defaults."""
@@ -83,6 +97,40 @@ class Piece(Spec):
         return (cls.__doc__ or "").strip().splitlines()[0]
 
 
+@cache
+def _plain_fields(model: type[Spec]) -> dict[str, set[Any]]:
+    """The fields made of numbers, texts, true and false alone, also in lists or by names; and of which."""
+    kinds = {name: _kinds(field.annotation) for name, field in model.model_fields.items()}
+    return {name: found for name, found in kinds.items() if found <= {bool, float, str, NoneType}}
+
+
+def _kinds(annotation: Any) -> set[Any]:
+    """The types that an annotation is made of; whole numbers count as numbers, float."""
+    parts = get_args(annotation)
+    if get_origin(annotation) is dict:
+        parts = parts[1:]
+    if get_origin(annotation) is Literal:
+        return {float if type(part) is int else type(part) for part in parts}
+    if not parts or annotation is Any:
+        return {float if annotation is int else annotation}
+    return {kind for part in parts if part is not ... for kind in _kinds(part)}
+
+
+def _misread(given: Any, kinds: set[Any]) -> str:
+    """Why a value is none of these kinds, as far as pydantic would take it for one; else empty."""
+    if isinstance(given, Mapping | list | tuple):
+        items = given.values() if isinstance(given, Mapping) else given
+        return next(filter(None, (_misread(item, kinds) for item in items)), "")
+    if isinstance(given, bool):
+        wrong = float in kinds and bool not in kinds
+        return "true and false are no numbers; give a number" if wrong else ""
+    if isinstance(given, str) and str not in kinds and float in kinds:
+        return "a text is no number; give a number"
+    if isinstance(given, str | int | float) and kinds <= {bool, NoneType}:
+        return "only true or false is meant; give one of them"
+    return ""
+
+
 def once(function: Function) -> Function:
     """``functools.cache`` for functions of specs; unlike it, keeps the signature for type checkers."""
     return cast(Function, cache(function))
@@ -114,39 +162,11 @@ def build(kind: str, value: Any) -> Any:
 
 
 def checked(model: type[Spec], values: Mapping[str, Any], what: str) -> Any:
-    """``model(**values)``, with pydantic's complaints turned into one sentence.
-
-    Pydantic takes True for 1, "7" for 7 and 1 for True, which is more often a slip than a wish; so what it
-    made of the values is compared with them. (Its strict mode also refuses a list for a tuple.)
-    """
+    """``model(**values)``, with pydantic's complaints turned into one sentence."""
     try:
-        made = model(**values)
+        return model(**values)
     except ValidationError as error:
         raise UserError(f"{what}: {sentence(error, model)}") from None
-    for name, given in values.items():
-        if (slip := _slip(given, getattr(made, name, None), name)) is not None:
-            raise UserError(f"{what}: {slip}")
-    return made
-
-
-def _slip(given: Any, made: Any, path: str) -> str | None:
-    """A sentence on the first value in ``given`` that became one of another kind in ``made``."""
-    if isinstance(made, Spec | Mapping):
-        parts = given.items() if isinstance(given, Mapping) else ()
-        inner = vars(made) if isinstance(made, Spec) else made
-        pairs = [(value, inner.get(key), f"{path}.{key}") for key, value in parts]
-    elif isinstance(made, list | tuple) and isinstance(given, list | tuple) and len(made) == len(given):
-        pairs = [(value, inner, path) for value, inner in zip(given, made, strict=True)]
-    else:
-        switch = isinstance(made, bool)
-        other = isinstance(given, str) or (
-            isinstance(given, int | float) and isinstance(given, bool) != switch
-        )
-        kind = "true or false" if switch else "a whole number" if isinstance(made, int) else "a number"
-        shown = to_json(given) if isinstance(given, bool) else repr(given)
-        told = f"{path} = {shown} was given: input should be {kind}."
-        return told if other and isinstance(made, int | float) else None
-    return next(filter(None, (_slip(*pair) for pair in pairs)), None)
 
 
 def sentence(error: ValidationError, model: type[Spec]) -> str:
