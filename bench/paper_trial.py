@@ -2,7 +2,8 @@
 
 ``python paper_trial.py OUT``: Malach & Shalev-Shwartz, Figure 3, preset paper, LCN at the largest number of
 digits. All is as there (60,000 sequences of MNIST, 1024 neurons a window, checkpoints, tests, shifted tests)
-but for one epoch in place of 30: memory does not grow from one to the next. OUT gets what was measured.
+but for one epoch in place of 30: memory does not grow from one to the next. OUT gets what was measured, or
+what is missing, in a sentence.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from whyconv.errors import UserError
 from whyconv.execution import execute
 from whyconv.runner.checkpoint import Checkpoint
 from whyconv.settings import configure
@@ -23,15 +25,19 @@ CHECKPOINT_SECONDS = 5
 
 def largest() -> Trial:
     """The LCN at the largest number of digits, for one epoch."""
-    study = configure("malach.fig3", "paper", {"learner.epochs": 1})
+    study = configure("malach.fig3", "paper", {"learner.epochs": 1, "task.images": "mnist"})
     points = [point for point in study.plan({}) if point.labels["arm"] == "LCN"]
     return max(points, key=lambda point: point.labels["n"]).trial
 
 
 def main(out: Path) -> None:
     """Run it and write down the largest resident memory of this process."""
-    trial = largest()
-    trial.task.fetch()
+    try:
+        trial = largest()
+        trial.task.fetch()
+    except UserError as error:
+        out.write_text(json.dumps({"missing": str(error)}))
+        return
     segments = []
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"{trial.key}.npz"

@@ -8,7 +8,7 @@ neighbours hardly change, if threads do not wait for each other), and the share 
 
 Before that a trial of the paper's size runs in a process of its own (``paper_trial.py``, a minute or two; it
 needs MNIST), for the memory it takes. Exits with 1 if a goal is missed, or if the sides do not have the same
-losses in the first epoch. Run it on a quiet machine.
+losses in the first epoch; with 2 where MNIST is missing. Run it on a quiet machine.
 """
 
 from __future__ import annotations
@@ -112,6 +112,9 @@ def paper_memory() -> dict[str, Any]:
         command = [sys.executable, str(script), str(out)]
         took = process(command, surroundings(os.environ), Path(folder) / "log")
         told = json.loads(out.read_text())
+    if "missing" in told:
+        print(f"training_step.py: {told['missing']}", file=sys.stderr)
+        raise SystemExit(2)
     met = told["peak_bytes"] <= MEMORY_GOAL
     return {**told, "seconds": took.seconds, "goal_bytes": MEMORY_GOAL, "met": met}
 

@@ -71,3 +71,16 @@ def test_the_memory_is_that_of_the_papers_largest_trial(monkeypatch):
     assert trial.network.name == "deep-lcn" and trial.network.channels == (1024,)
     assert trial.m == 60_000 and trial.task.digits == 19 and trial.task.images == "mnist"
     assert trial.learner.epochs == 1
+
+
+def test_images_that_are_missing_are_told_in_a_sentence(bench, monkeypatch, tmp_path, capsys):
+    monkeypatch.delenv("WHYCONV_DATA", raising=False)
+    monkeypatch.setenv("WHYCONV_CACHE", str(tmp_path / "cache"))
+    for name in ("https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")  # nobody answers there
+    monkeypatch.setattr("sys.argv", ["training_step.py", "--memory"])
+    with pytest.raises(SystemExit) as ended:
+        bench.main()
+    told = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert "training_step.py: " in told and "MNIST" in told and "Traceback" not in told

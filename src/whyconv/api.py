@@ -120,6 +120,7 @@ def run(
     retry_failed: bool = False,
     fail_fast: bool = False,
     limit: float = 300.0,
+    strict_environment: bool = False,
     force: bool = False,
     watch: Callable[[Event], None] | None = None,
     command: str | None = None,
@@ -133,7 +134,8 @@ def run(
     not given); calling again with the same arguments runs only what is missing. Trials run in
     worker processes, never in this one. ``data`` is a folder of image sets, for the studies that read some.
     ``workers`` are one a core, or as many of these as there is memory for, if not given; what does not
-    fit into cores, memory or disk is refused, unless by ``force``.
+    fit into cores, memory or disk is refused, unless by ``force``. ``strict_environment`` computes anew what
+    was computed with other versions or on another kind of processor.
     """
     from whyconv.runner.coordinator import complete
     from whyconv.runner.events import Options
@@ -155,6 +157,7 @@ def run(
         limit=limit,
         retry_failed=retry_failed,
         fail_fast=fail_fast,
+        strict_environment=strict_environment,
         force=force,
         loads=tuple(str(file) for file in loads),
         preset=preset,

@@ -107,6 +107,9 @@ def run(
     limit: Annotated[
         float, typer.Option(help="Seconds without progress after which a trial is hung.")
     ] = 300.0,
+    strict_environment: Annotated[
+        bool, typer.Option("--strict-environment", help="Compute rows of another environment anew.")
+    ] = False,
     force: Annotated[
         bool, typer.Option("--force", help="Start also what does not fit into cores, memory or disk.")
     ] = False,
@@ -128,7 +131,7 @@ def run(
         if len(names) > 1:
             print(name, file=sys.stderr)
         options: dict[str, Any] = {"retry_failed": retry_failed, "fail_fast": fail_fast, "limit": limit}
-        options |= {"force": force}
+        options |= {"strict_environment": strict_environment, "force": force}
         try:
             done.append(api.run(name, preset, set_ or (), seeds, out, workers, load or (), data, **options))
         except Interrupted as stop:

@@ -30,6 +30,7 @@ PLAIN_EVERY = 10.0
 PLAIN_WIDTH = 10_000
 REPAIRS_SHOWN = 10
 """Damages named in a terminal; ``whyconv verify`` names them all."""
+DIFFERENCES_SHOWN = 6
 GAP = 2
 """Between two columns of a table."""
 COLOURS = {
@@ -117,8 +118,7 @@ class Progress:
                 f"{event.kept_failed:,} of the reused failed before (--retry-failed runs {them} again)"
             )
         if event.other_environment:
-            rows = count(event.other_environment, "reused row comes", "reused rows come")
-            parts.append(f"{rows} from another environment")
+            parts.append(_from_elsewhere(event))
         self._rounds += self._rounds >= 0
         total = max(event.total, len(self._outlook)) if self._rounds > 0 else event.total
         self._total = total
@@ -191,6 +191,19 @@ class Progress:
 
     def _say(self, text: str) -> None:
         self._console.print(text, highlight=False, markup=False, soft_wrap=not self._console.is_terminal)
+
+
+def _from_elsewhere(event: Planned) -> str:
+    """How many rows come from another environment, and what is different there."""
+    comes = "comes" if event.other_environment == 1 else "come"
+    them = "it" if event.other_environment == 1 else "them"
+    shown = event.differences[:DIFFERENCES_SHOWN]
+    more = [f"{len(event.differences) - len(shown)} more"] if len(shown) < len(event.differences) else []
+    what = f" ({'; '.join([*shown, *more])})" if shown else ""
+    return (
+        f"{event.other_environment:,} of the {event.reused:,} reused {comes} from another environment{what}, "
+        f"and --strict-environment computes {them} anew"
+    )
 
 
 def _labelled(labels: Mapping[str, Any]) -> str:

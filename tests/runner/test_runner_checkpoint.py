@@ -48,6 +48,12 @@ def test_a_checkpoint_of_another_trial_is_ignored(saved):
     assert Checkpoint(other).load() is None
 
 
+def test_a_checkpoint_from_another_environment_is_ignored(tmp_path):
+    Checkpoint(tmp_path / "abc.npz", every=0, environment="here").save(ARRAYS)
+    assert Checkpoint(tmp_path / "abc.npz", environment="there").load() is None
+    assert Checkpoint(tmp_path / "abc.npz", environment="here").load() is not None
+
+
 class Trap:
     """Leaves a file behind when it is unpickled."""
 

@@ -143,7 +143,7 @@ def test_a_checkpoint_whose_row_is_there_goes_with_the_next_run(tmp_path):
     (folder / "checkpoints" / f"{trial().key}.npz").write_bytes(b"old")
     (folder / "checkpoints" / f"{trial().key}.npz.77.tmp").write_bytes(b"older")
     assert complete(study, folder, options()).ran == 0
-    assert {path.name for path in folder.iterdir()} == {"whyconv.sqlite", "lock"}
+    assert {path.name for path in folder.iterdir()} == {"whyconv.sqlite", "lock", "acknowledged"}
 
 
 @pytest.mark.parametrize("behind", ["link", "fifo", "file"])

@@ -1,7 +1,8 @@
 """Checkpoints: the state of a long trial on disk, so that a killed run goes on where it was.
 
-A checkpoint only ever saves time. One that is truncated, damaged, or of another trial is ignored
-and the trial starts anew; one that cannot be written is left out. Rows are the same either way.
+A checkpoint only ever saves time. One that is truncated, damaged, of another trial or from another
+environment is ignored and the trial starts anew; one that cannot be written is left out. Rows are the same
+either way.
 """
 
 from __future__ import annotations
@@ -61,8 +62,9 @@ class Checkpoint:
     first time ``every`` seconds after the trial began, so that short trials write nothing.
     """
 
-    def __init__(self, path: str | Path, every: float | None = None) -> None:
+    def __init__(self, path: str | Path, every: float | None = None, environment: str = "") -> None:
         self.path = Path(path)
+        self.environment = environment
         self.every = interval() if every is None else every
         self._written = time.monotonic()
 
@@ -102,8 +104,8 @@ class Checkpoint:
         _remove(self.path)
 
     def _digest(self, arrays: Iterable[np.ndarray]) -> bytes:
-        """SHA-256 of the trial's key and of type, shape and bytes of every array."""
-        sha = hashlib.sha256(self.path.stem.encode())
+        """SHA-256 of the trial's key, the environment, and type, shape and bytes of every array."""
+        sha = hashlib.sha256(f"{self.path.stem}|{self.environment}".encode())
         for array in arrays:
             sha.update(f"|{array.dtype.str}{array.shape}|".encode())
             sha.update(array.tobytes())

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from whyconv import registry, system
 from whyconv.errors import UserError
@@ -99,12 +99,16 @@ class _Run:
         self._began = time.monotonic()
         found = store.contents() if store.found is None else store.found
         stored, damaged = found.rows(), store.repair.lost if store.repair else frozenset()
+        self._here = environment.describe()
+        self._environment = environment.identity(self._here)
+        self._environments = found.environments()
         failed = {key for key, row in stored.items() if row.status == "failed" and options.retry_failed}
-        self._rows = {key: row for key, row in stored.items() if key not in failed}
+        elsewhere = {key for key, row in stored.items() if options.strict_environment and self._foreign(row)}
+        self._rows = {key: row for key, row in stored.items() if key not in failed | elsewhere}
         self._reusable = frozenset(self._rows)
         checkpoint.sweep(store.folder, failed.union(self._rows))
-        self._reasons = Reasons(stored.values(), failed, damaged, self._has_other_settings(found.runs()))
-        self._environment = environment.identity(environment.describe())
+        others = self._has_other_settings(found.runs())
+        self._reasons = Reasons(stored.values(), failed, damaged, others, elsewhere)
         self.points: dict[str, Point] = {}
         self.done = 0
         self._workers = 1
@@ -112,7 +116,6 @@ class _Run:
     def complete(self) -> Summary:
         planned = self._plan()
         _fetch(self._missing())
-        self._store.record_environment(environment.describe())
         loads = [str(Path(file).resolve()) for file in self._options.loads]
         files = [{"file": Path(file).name, "digest": registry.file_digest(file)} for file in loads]
         self._store.record_run(self._study, self._options.preset, files, self._options.command)
@@ -123,6 +126,7 @@ class _Run:
                     self._run(missing, pool)
                     planned = self._plan()
                     missing = self._missing()
+        self._store.check_in_place()
         rows = {key: self._rows[key] for key in self.points}
         reused = len(self._reusable.intersection(rows))
         failed = sum(row.status == "failed" for row in rows.values())
@@ -159,13 +163,31 @@ class _Run:
                     reused=len(reused),
                     kept_failed=sum(row.status == "failed" for row in reused),
                     new_by_reason=self._reasons.count(point.trial for point in missing),
-                    other_environment=sum(row.environment != self._environment for row in reused),
+                    other_environment=sum(map(self._foreign, reused)),
+                    differences=self._differences(reused),
                     workers=self._workers,
                     new=tuple(point.trial for point in missing),
                     kept=frozenset(self._rows.keys() & self.points),
                 )
             )
         return planned
+
+    def _foreign(self, row: Row) -> bool:
+        return row.environment != self._environment
+
+    def _differences(self, rows: Iterable[Row]) -> tuple[str, ...]:
+        """How the environments that these rows come from differ from this one."""
+        others = {row.environment for row in rows if self._foreign(row)} & self._environments.keys()
+        told = (environment.differences(self._here, self._environments[other]) for other in sorted(others))
+        return tuple(dict.fromkeys(each for one in told for each in one))
+
+    def _recorded(self, described: Mapping[str, Any]) -> str:
+        """The identity of a worker's environment, of which the store has the description."""
+        name = environment.identity(described)
+        if name not in self._environments:
+            self._environments[name] = dict(described)
+            self._store.record_environment(described)
+        return name
 
     def _missing(self) -> list[Point]:
         return [point for key, point in self.points.items() if key not in self._rows]
@@ -208,10 +230,10 @@ class _Run:
             result=outcome.result,
             trace=outcome.trace,
             error=outcome.error,
-            environment=self._environment,
+            environment=self._recorded(outcome.environment),
             seconds=outcome.seconds,
         )
-        self._store.put(row, outcome.seconds, outcome.traceback)
+        self._store.put(row, outcome.seconds, outcome.traceback)  # refused where the folder is gone
         self._rows[row.key] = row
         self.done += 1
         checkpoint.Checkpoint(self._store.folder / checkpoint.FOLDER / f"{row.key}.npz").discard()

@@ -87,15 +87,15 @@ def _kernels() -> dict[str, str]:
 
     files = {"numpy": np.__file__, "scipy": str(scipy.__file__)}
     homes = {name: Path(file).resolve().parent for name, file in files.items()}
-    found = {}
+    found: dict[str, set[str]] = {}
     for library in threadpool_info():
         if library.get("user_api") != "blas":
             continue
         place = Path(library["filepath"]).resolve()  # an environment may be reached through a link
-        whose = next((name for name, home in homes.items() if place.parent == Path(f"{home}.libs")), "")
+        whose = next((name for name, home in homes.items() if place.parent == Path(f"{home}.libs")), "system")
         kernel = f"{library['internal_api']} {library['version']} {library.get('architecture', '')}".strip()
-        found[whose or "system"] = kernel
-    return dict(sorted(found.items()))
+        found.setdefault(whose, set()).add(kernel)
+    return {name: ", ".join(sorted(kernels)) for name, kernels in sorted(found.items())}
 
 
 def _switches(environ: Mapping[str, str]) -> dict[str, str]:

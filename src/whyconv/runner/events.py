@@ -29,6 +29,8 @@ class Options:
     """A trial that reports no progress for this many seconds counts as hung; they report thrice a second."""
     retry_failed: bool = False
     fail_fast: bool = False
+    strict_environment: bool = False
+    """Compute anew what was computed in another environment."""
     force: bool = False
     """Start also what does not seem to fit into cores, memory or disk."""
     loads: tuple[str, ...] = ()
@@ -63,6 +65,8 @@ class Planned:
     """The trials that are about to run."""
     kept: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """The keys of the plan's trials that have a row."""
+    differences: tuple[str, ...] = field(default=(), compare=False)
+    """What is different about those other environments, in words."""
     workers: int = field(default=1, compare=False)
     """How many trials are going to run at a time."""
 

@@ -17,6 +17,7 @@ from whyconv.errors import UserError
 from whyconv.runner.contents import Contents, Run, shown
 from whyconv.runner.store import Store
 from whyconv.spec import build
+from whyconv.studies import good
 from whyconv.trial import Row
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def open_folder(folder: str | Path, loads: Iterable[str | Path] = ()) -> Opened:
         remarks += _changed_files(record, given)
         try:
             study = build("study", record.settings)
-            runs.append(PlannedRun(record, study, study.plan(rows)))
+            runs.append(PlannedRun(record, study, study.plan(good(rows))))
         except Exception as error:  # settings of others may be anything
             unplanned.append(record)
             remarks.append(_sentence(record, error))

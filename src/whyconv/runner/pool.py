@@ -51,6 +51,8 @@ class Outcome:
     trace: Mapping[str, Any] = field(default_factory=dict)
     error: str = ""
     traceback: str = ""
+    environment: Mapping[str, Any] = field(default_factory=dict)
+    """Of the worker that was at it; see :mod:`whyconv.runner.environment`."""
 
 
 class Pool:
@@ -150,14 +152,14 @@ class Pool:
         for message in worker.messages():
             worker.heard = self._clock.seconds
             if message["type"] == "ready":
-                worker.ready = True
+                worker.ready, worker.environment = True, message["environment"]
             elif message["type"] == "refused":
                 raise UserError(message["error"])
             elif message["type"] == "beat":
                 worker.fraction, worker.begun = message["fraction"], True
                 self._bad_starts = 0
             elif message["type"] == "done":
-                outcomes.append(self._outcome(message))
+                outcomes.append(self._outcome({**message, "environment": worker.environment}))
                 worker.job = None
         return outcomes
 
@@ -199,7 +201,7 @@ class Pool:
             self._killed[key] += 1
             self._queue.appendleft(worker.job)
             return Outcome(key, "put back", seconds, error=how)
-        return Outcome(key, "failed", seconds, error=how)
+        return Outcome(key, "failed", seconds, error=how, environment=worker.environment)
 
     def _replace(self, worker: _Worker, how: str) -> None:
         """Put back the trial of a worker that never began it; a row of such workers ends the run."""
@@ -252,6 +254,7 @@ class _Worker:
         self.silenced = False
         self.killed_from_outside = False
         self.ready = False
+        self.environment: Mapping[str, Any] = {}
         self.job: Mapping[str, Any] | None = None
         self.kinds: set[str] = set()
         self.begun = False

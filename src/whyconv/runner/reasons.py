@@ -13,6 +13,7 @@ NEVER = "never run"
 SETTINGS = "the settings changed"
 RETRIED = "failed before and tried again"
 DAMAGED = "the stored row was damaged"
+ELSEWHERE = "computed in another environment"
 
 
 class Reasons:
@@ -23,9 +24,14 @@ class Reasons:
     """
 
     def __init__(
-        self, rows: Iterable[Row], failed: Set[str], damaged: Set[str], other_settings: bool
+        self,
+        rows: Iterable[Row],
+        failed: Set[str],
+        damaged: Set[str],
+        other_settings: bool,
+        elsewhere: Set[str] = frozenset(),
     ) -> None:
-        self._failed, self._damaged = failed, damaged
+        self._failed, self._damaged, self._elsewhere = failed, damaged, elsewhere
         self._otherwise = SETTINGS if other_settings else NEVER
         self._by_stem: defaultdict[str, list[Row]] = defaultdict(list)
         for row in rows:
@@ -41,6 +47,8 @@ class Reasons:
             return DAMAGED
         if trial.key in self._failed:
             return RETRIED
+        if trial.key in self._elsewhere:
+            return ELSEWHERE
         older = self._by_stem.get(trial.stem) if self._by_stem else None
         if not older:
             return self._otherwise

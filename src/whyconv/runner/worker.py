@@ -25,6 +25,7 @@ from typing import Any
 
 from whyconv import system
 from whyconv.errors import UserError
+from whyconv.runner import environment
 from whyconv.runner.environment import CPU
 from whyconv.spec import to_json
 
@@ -67,16 +68,18 @@ def serve() -> None:
         text = str(error) if isinstance(error, UserError) else f"a worker could not start: {one_line(error)}."
         send({"type": "refused", "error": text})
         return
-    send({"type": "ready"})
+    described = environment.describe()
+    send({"type": "ready", "environment": described})
+    room, here = Path(hello["checkpoints"]), environment.identity(described)
     while True:
         job = jobs.get()
-        send({"type": "done", "key": job["key"], **perform(job, execute, Path(hello["checkpoints"]), send)})
+        send({"type": "done", "key": job["key"], **perform(job, execute, room, send, here)})
 
 
 def perform(
-    job: Mapping[str, Any], execute: Callable[..., Any], checkpoints: Path, send: Send
+    job: Mapping[str, Any], execute: Callable[..., Any], checkpoints: Path, send: Send, here: str = ""
 ) -> dict[str, Any]:
-    """Run one trial and describe how it ended, in plain data."""
+    """Run one trial and describe how it ended, in plain data; ``here`` is the environment's identity."""
     from whyconv.runner.checkpoint import Checkpoint
     from whyconv.trial import Trial
 
@@ -90,7 +93,7 @@ def perform(
         return {"status": "lost", "error": "a file of pieces was changed during the run."}
     began = time.perf_counter()
     try:
-        result, trace = execute(trial, beat, Checkpoint(checkpoints / f"{trial.key}.npz"))
+        result, trace = execute(trial, beat, Checkpoint(checkpoints / f"{trial.key}.npz", environment=here))
         told = {"status": "ok", "result": plain_result(result), "trace": plain_trace(trace), "error": ""}
     except BaseException as error:  # SystemExit too: whatever a trial does is its own failure
         told = {"status": "failed", "error": one_line(error), "traceback": _text(traceback.format_exc())}
