@@ -8,7 +8,7 @@ import sys
 import pytest
 from pydantic import Field
 
-from whyconv import api, cli, listing
+from whyconv import api, cli, listing, registry
 from whyconv.cli_errors import told
 from whyconv.errors import LONGEST, UserError, one_sentence, said
 from whyconv.paths import given_path
@@ -131,3 +131,15 @@ def test_values_of_their_kind_are_taken_as_before():
 def test_a_check_that_returns_nothing_decides_nothing():
     found = api._decided(lambda: None)  # pyright: ignore
     assert found.verdict not in ("holds", "fails") and "returned None" in str(found.numbers["error"])
+
+
+@pytest.mark.parametrize("end", ["1 / 0", "raise KeyboardInterrupt", "raise GeneratorExit"])
+def test_a_half_loaded_file_leaves_no_piece(end, tmp_path):
+    file = tmp_path / "half.py"
+    file.write_text(
+        f"from whyconv.networks.dense import MLP\n\n\nclass Half(MLP, name='half'):\n    'H.'\n\n\n{end}\n"
+    )
+    before = registry.pieces("network")
+    with pytest.raises(UserError, match=r"half\.py could not be loaded"):
+        registry.load(file)
+    assert registry.pieces("network") == before
