@@ -93,6 +93,8 @@ MUTANTS = [
     ("networks/deep_embedding.py", "u / positions, positions", "u, positions", N),
     ("learners/_adadelta.py", "(1 - rho) * r * g * g", "(1 - rho) * g * g", f"{L}/test_adadelta.py"),
     ("exact/margin_path.py", "- s * moved) @ moved)", "+ s * moved) @ moved)", "tests/exact"),
+    ("api.py", '"undecided", "error")', '"undecided")', "tests/test_api.py"),
+    ("api.py", "not isinstance(found, Evidence) or", "", "tests/test_api.py"),
     ("exact/max_margin.py", "/ proof.lower - 1) <= GAP", "/ proof.lower - 1) <= 1e-2", MARGINS),
     ("exact/max_margin.py", "proof.length <= VANISHES", "proof.length <= 1", MARGINS),
     ("exact/max_margin.py", "- self._error[1] *", "+ self._error[1] *", MARGINS),

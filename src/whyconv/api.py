@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from whyconv import registry
 from whyconv.errors import UserError
 from whyconv.settings import configure
 from whyconv.studies import Judgement, Point, Study
 from whyconv.trial import Row
-from whyconv.verdict import Evidence
+from whyconv.verdict import Evidence, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -209,7 +209,10 @@ def check(
     for claim in chosen_claims(which):
         watch(claim.name)
         begin = time.monotonic()
-        decided, broken = _decided(claim().check), _decided(claim().control)
+        decided, broken = (_decided(claim, part) for part in ("check", "control"))
+        numbers = dict(decided.numbers)
+        if broken.verdict == "error":
+            numbers["error in the control"] = broken.numbers["error"]
         found.append(
             {
                 "claim": claim.name,
@@ -220,7 +223,7 @@ def check(
                 "expected": claim.expected,
                 "control": claim.broken,
                 "control_verdict": broken.verdict,
-                "numbers": dict(decided.numbers),
+                "numbers": numbers,
                 "seconds": round(time.monotonic() - begin, 3),
             }
         )
@@ -228,17 +231,23 @@ def check(
     return found
 
 
-def _decided(check: Callable[[], Evidence]) -> Evidence:
-    """A check that raises decides nothing, and must not keep the others from being decided."""
+def _decided(claim: type, part: str) -> Evidence:
+    """What a claim's ``check`` or ``control`` returns; *error* if that is no evidence, or it raises.
+
+    It must not keep the other claims from being decided, or end the program.
+    """
     try:
-        return check()
-    except Exception as error:
-        return Evidence("undecided", {"error": f"{type(error).__name__}: {error}"})
+        found = getattr(claim(), part)()
+        if not isinstance(found, Evidence) or found.verdict not in get_args(Verdict):
+            raise TypeError(f"{part} returned {found!r}, and Evidence with a known verdict is needed")
+        return found
+    except (Exception, SystemExit) as error:
+        return Evidence("error", {"error": f"{type(error).__name__}: {error}"})
 
 
 def as_expected(claim: Mapping[str, Any]) -> bool:
     """Whether the verdict is the recorded one and the control, decided itself, flips it."""
-    flipped = claim["control_verdict"] not in (claim["expected"], "undecided")
+    flipped = claim["control_verdict"] not in (claim["expected"], "undecided", "error")
     return claim["verdict"] == claim["expected"] and flipped
 
 
