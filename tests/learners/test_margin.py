@@ -127,3 +127,16 @@ def test_the_forecast_knows_which_way_is_taken():
     assert svm.cost(None, (10, 20), 2560).flops == pytest.approx(20 * 2560 * 200**2)
     assert svm.cost(None, (4, 784), 10_000).flops == pytest.approx(10 * 10_000 * 3136**2)
     assert svm.cost(None, (4, 784), 1000).flops == pytest.approx(10 * 1000**3)
+
+
+def test_a_score_that_is_zero_up_to_rounding_is_zero():
+    """An input orthogonal to w, in a basis that leaves no number exact: the last bit must not decide."""
+    basis = np.linalg.qr(np.random.default_rng(7).standard_normal((6, 6)))[0]
+    got = fit(np.array([[1.0, 2.0, 0, 0, 0, 0], [-1.0, 1.0, 3.0, 0, 0, 0]]) @ basis, np.array([1.0, -1.0]))
+    unseen = (
+        np.array([[0, 0, 0, 1.0, 2.0, -3.0], [0, 0, 0, -2.0, 0.1, 7.0], [1e-3, 0, 0, 5.0, 5.0, 5.0]]) @ basis
+    )
+    raw = unseen @ got.params
+    assert np.any(raw[:2] != 0), "rounding leaves something, or this test shows nothing"
+    np.testing.assert_array_equal(got.scores(unseen[:, None, :]), [0, 0, raw[2]])
+    assert raw[2] != 0

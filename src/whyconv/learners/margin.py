@@ -17,6 +17,9 @@ SEPARABLE = 1e-6
 SMALL = 1e7
 """m * inputs^1.5 up to which the quadratic program is solved; about a second at most."""
 NOT_FOUND = "not found"
+NO_SCORE = 1e-9
+"""A score below this part of |w| |x| counts as 0. Inputs that are orthogonal to w occur (patterns that were
+never seen where they are), and the sign of a rounding error would differ between processors."""
 
 
 class LinearSVM(Learner, name="svm"):
@@ -36,9 +39,9 @@ class LinearSVM(Learner, name="svm"):
     Where neither is proved the soft margin is taken, and ``separable`` says *not found*. Where the sample is
     proved to be separable and the hard margin is not solved, the trial fails.
 
-    No bias, like the networks. A solver that does not converge makes the trial fail; its stopped
-    iterate is never counted as a result (libsvm with C = 10^6 stopped at .296 where the solution
-    has .19).
+    No bias, like the networks; a score that is 0 up to rounding is 0, which counts as the label -1. A
+    solver that does not converge makes the trial fail; its stopped iterate is never counted as a result
+    (libsvm with C = 10^6 stopped at .296 where the solution has .19).
     """
 
     version: ClassVar[int] = 3
@@ -136,7 +139,7 @@ class LinearSVM(Learner, name="svm"):
         if decided != 1:
             facts["soft_margin_C"] = chosen
         return Fit(
-            scores=lambda x: np.asarray(x, np.float64).reshape(len(x), -1) @ weights,
+            scores=lambda x: scores(weights, np.asarray(x, np.float64).reshape(len(x), -1)),
             facts=facts,
             trace={},
             params=weights,
@@ -149,6 +152,13 @@ class LinearSVM(Learner, name="svm"):
         rounds, copies = (20, 10) if small(m, inputs) else (10, 6)
         work = float(rounds * m * min(m, inputs) ** 2)
         return Cost(work, 10 * work, 8.0 * copies * m * inputs)
+
+
+def scores(weights: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """w.x for every row of ``x``, 0 where that is nothing but rounding."""
+    found = x @ weights
+    possible = np.linalg.norm(weights) * np.linalg.norm(x, axis=1)
+    return np.where(np.abs(found) <= NO_SCORE * possible, 0.0, found)
 
 
 def small(m: int, inputs: int) -> bool:
