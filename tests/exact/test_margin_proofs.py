@@ -12,6 +12,9 @@ from margin_samples import DEGENERATE, last_bits, nearly, separable
 from whyconv.exact import margin_routes, max_margin
 from whyconv.exact.max_margin import GAP, NotSeparable, Proof, Undecidable, least_norm
 
+EXTENDED = np.finfo(np.longdouble).eps < 1e-18
+"""Not everywhere: where long double is double, proofs allow for more rounding, and less is decided."""
+
 
 def certified(rows):
     """The separator; its certificate is looked at once more, in extended precision.
@@ -68,7 +71,8 @@ def test_nearly_separable_and_just_not_separable_rows(distance):
         try:
             assert certified(rows).norm2 == pytest.approx(distance**-2, rel=1e-9, abs=0)
         except Undecidable as unknown:
-            assert distance < 2e-6 and unknown.separable, "float64 holds 1e-9 only down to about 1e-6"
+            assert distance < (2e-6 if EXTENDED else 2e-4), "float64 holds 1e-9 only down to about 1e-6"
+            assert unknown.separable
         with pytest.raises(NotSeparable, match=r"no vector separates these rows: .* has length \d"):
             least_norm(nearly(np.random.default_rng(seed), -distance))
 
@@ -188,9 +192,10 @@ def test_a_proof_holds_in_exact_arithmetic(seed):
     least = min(sum(a * b for a, b in zip(row, v, strict=True)) for row in exact)
     combined = [sum(w * row[j] for w, row in zip(weights, exact, strict=True)) for j in range(6)]
     lower = sum(weights) ** 2 / sum(c * c for c in combined)
-    assert float(lower) * (1 - 1e-9) <= proof.lower <= float(lower) * (1 + 1e-15)
+    spare = 1e-9 if EXTENDED else 1e-6
+    assert float(lower) * (1 - spare) <= proof.lower <= float(lower) * (1 + 1e-15)
     if least <= 0:
         assert proof.upper == np.inf
     else:
         upper = sum(x * x for x in v) / least**2
-        assert float(upper) * (1 - 1e-15) <= proof.upper <= float(upper) * (1 + 1e-9)
+        assert float(upper) * (1 - 1e-15) <= proof.upper <= float(upper) * (1 + spare)
