@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 N, L, S, T = "tests/networks", "tests/learners", "tests/studies", "tests/tasks"
 GRID, DEEP = f"{T}/test_digit_grid.py", f"{N}/test_deep.py"
+MARGINS = "tests/exact/test_margin_proofs.py"
 
 MUTANTS = [
     # file below src/whyconv, what stands there, what to put, the tests that must notice
@@ -31,7 +32,7 @@ MUTANTS = [
     ("learners/gradient.py", "inside / inside.sum()", "inside / size", "tests/learners"),
     ("learners/layerwise.py", "(self.first_steps + 1)", "self.first_steps", "tests/learners"),
     ("learners/layerwise.py", "half = -(-job.m // 2)", "half = job.m // 2", "tests/learners"),
-    ("learners/margin.py", "y[:, None] * x).vector", "x).vector", "tests/learners"),
+    ("learners/margin.py", "y[:, None] * x).vector", "x).vector", f"{L}/test_margin.py"),
     ("execution.py", "(scores > 0, 1, -1)", "(scores >= 0, 1, -1)", "tests/test_execution.py"),
     ("streams.py", "lineage(), trial.seed", "lineage(), 0", "tests/test_golden_rows.py"),
     ("streams.py", 'stream("batches", seed)', 'stream("batches", network, seed)', "tests/learners"),
@@ -92,6 +93,20 @@ MUTANTS = [
     ("networks/deep_embedding.py", "u / positions, positions", "u, positions", N),
     ("learners/_adadelta.py", "(1 - rho) * r * g * g", "(1 - rho) * g * g", f"{L}/test_adadelta.py"),
     ("exact/margin_path.py", "- s * moved) @ moved)", "+ s * moved) @ moved)", "tests/exact"),
+    ("api.py", '"undecided", "error")', '"undecided")', "tests/test_api.py"),
+    ("api.py", "not isinstance(found, Evidence) or", "", "tests/test_api.py"),
+    ("exact/max_margin.py", "/ proof.lower - 1) <= GAP", "/ proof.lower - 1) <= 1e-2", MARGINS),
+    ("exact/max_margin.py", "proof.length <= VANISHES", "proof.length <= 1", MARGINS),
+    ("exact/max_margin.py", "- self._error[1] *", "+ self._error[1] *", MARGINS),
+    ("exact/max_margin.py", "+ self._error[0] *", "- self._error[0] *", MARGINS),
+    ("exact/max_margin.py", "np.maximum(multipliers, 0.0))", "multipliers)", MARGINS),
+    ("exact/margin_routes.py", "for patient in (False, True)", "for patient in (False,)", MARGINS),
+    ("exact/margin_routes.py", "pair = vector, multipliers / sides", "pair = vector, multipliers", MARGINS),
+    ("exact/margin_routes.py", "(exact, np.zeros_like(exact))", "(exact,)", MARGINS),
+    ("learners/margin.py", "<= NO_SCORE * possible, 0.0", "<= -1.0, 0.0", f"{L}/test_margin.py"),
+    ("learners/__init__.py", "value <= value.dtype.type(limit)", "float(value) <= limit",
+     f"{L}/test_steps_to_target.py"),
+    ("learners/margin.py", "if unknown.separable:", "if not unknown.separable:", f"{L}/test_margin.py"),
     ("measure/locality.py", "width**2 - 2) / 6", "width**2) / 6", "tests/measure"),
     ("studies/_complexity.py", "of - slack, of + slack", "of - slack, of + 2 * slack", S),
     ("studies/_worth.py", "ratio(more, less)", "ratio(less, more)", f"{S}/test_lahoti_cifar.py"),

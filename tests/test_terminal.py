@@ -150,5 +150,6 @@ def test_verify_of_one_row(capsys, monkeypatch, tmp_path):
     monkeypatch.setattr("whyconv.runner.verify.verify", lambda folder: Findings((), (), intact))
     cli.verify(tmp_path)
     assert capsys.readouterr().out == (
-        "1 row, all intact. Looked at 1 row, 1 run, the list of acknowledged rows, the file's own structure.\n"
+        "1 row, all intact. "
+        "Looked at 1 row, 1 run, the list of acknowledged rows, the file's own structure.\n"
     )

@@ -12,7 +12,7 @@ from typing import Any
 
 from whyconv.spec import digest
 
-PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "scikit-learn", "optax", "clarabel", "whyconv")
+PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "scikit-learn", "optax", "piqp", "whyconv")
 
 CPU = "cpu"
 """What JAX computes on unless JAX_PLATFORMS says otherwise."""
