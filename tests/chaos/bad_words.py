@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 import typer
-from odd_places import OWN
+from odd_places import OWN, TABLES
 
 VALUES = {
     "wrong type": ["true", "false", "null", "{}", "[]", "[[]]", '"7"', "abc", "3.7", '[1, "a"]', "[true]",
@@ -94,9 +94,8 @@ class Line(NamedTuple):
 def line(index: int) -> Line:
     """The command line of this number."""
     rng = random.Random(f"whyconv {index}")
-    make = rng.choices(
-        [_good, _option, _argument, _setting, _load, _mutated, _variable], [2, 12, 6, 16, 4, 6, 3]
-    )[0]
+    makers = [_good, _option, _argument, _setting, _table, _load, _mutated, _variable]
+    make = rng.choices(makers, [2, 12, 6, 16, 1, 4, 6, 3])[0]
     kind, words, environment = make(rng)
     return Line(kind, [_kept_inside(word) for word in words], environment)
 
@@ -147,6 +146,17 @@ def _setting(rng: random.Random) -> Line:
         words += ["--set", f"{name}={value}"]
         kinds.append(kind)
     return Line(f"setting: {kinds[0]}", words, {})
+
+
+def _table(rng: random.Random) -> Line:
+    """A run on inputs from a file, which is odd."""
+    file = rng.choice(
+        [*TABLES, "fifo", "loop", "dangling", "huge.py", "folder.py", "/dev/zero", "", "own.py"]
+    )
+    task = {"name": "k-pattern", "n_bits": 2, "k_window": 1, "law": "file", "file": file}
+    return Line(
+        "table", ["run", "malach.natural-init", "--set", f"task={json.dumps(task)}", "--out", "new"], {}
+    )
 
 
 def _load(rng: random.Random) -> Line:

@@ -28,6 +28,18 @@ OWN = {
 }
 """Files of one's own that cannot be loaded, and one that has nothing in it."""
 
+HEADER = b"{'descr': '<f8', 'fortran_order': False, 'shape': %s, }\n"
+TABLES = {
+    "bits": b"1 -1\n3 1\n",
+    "signs": b"1 -1\n-1 1\n",
+    "ragged": b"1 -1\n1\n",
+    "bytes": b"\xff\xfe\0",
+    "nan": b"1 nan\n",
+    "huge.npy": HEADER % b"(1000000000, 1000000)",
+    "deep.npy": HEADER % (b"(" * 300 + b")" * 300),
+}
+"""Files of inputs, all but one of them wrong; those in NumPy's format promise what they do not hold."""
+
 
 def build(root: Path, rows: dict[str, bytes]) -> Path:
     """Make the world anew; its working folder. ``rows`` are the files of a folder of rows."""
@@ -45,7 +57,9 @@ def build(root: Path, rows: dict[str, bytes]) -> Path:
     (root / "home").mkdir()
     (root / "tmp").mkdir()
     (work / "file").write_text("precious")
-    (work / "bits").write_text("1 -1\n3 1\n")
+    for name, content in TABLES.items():
+        start = b"\x93NUMPY\x01\0" + len(content).to_bytes(2, "little") if name.endswith(".npy") else b""
+        (work / name).write_bytes(start + content)
     (work / "damaged" / "whyconv.sqlite").write_bytes(b"not a database at all" * 100)
     (work / "own.py").write_bytes(EXAMPLE.read_bytes())
     os.mkfifo(work / "fifo")

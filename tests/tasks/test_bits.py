@@ -1,6 +1,7 @@
 """k-patterns and k-juntas: labels by definition, laws by exact probabilities, refusals in a sentence."""
 
 import itertools
+import os
 from math import prod
 
 import jax.numpy as jnp
@@ -230,3 +231,9 @@ def test_the_rarer_label_is_the_error_of_a_constant():
 
 def test_labels_are_whole_numbers():
     assert sample(KPattern(), 8).y.dtype == jnp.int32
+
+
+def test_a_pipe_of_inputs_is_refused_and_not_waited_for(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(UserError, match="is no plain file"):
+        build("task", {"name": "k-pattern", "law": "file", "file": str(tmp_path / "pipe")})

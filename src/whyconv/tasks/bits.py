@@ -8,6 +8,7 @@ from collections.abc import Callable
 from functools import cache
 from math import prod
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -235,6 +236,8 @@ def _stamp(file: str) -> tuple[int, int]:
         known = Path(file).stat()
     except OSError as error:
         raise ValueError(f"{file}: {error.strerror}; give a file of inputs that can be read") from None
+    if not S_ISREG(known.st_mode):  # a pipe or a device may never end
+        raise ValueError(f"{file} is no plain file; give a file of inputs that can be read")
     return known.st_mtime_ns, known.st_size
 
 
@@ -243,7 +246,10 @@ def _read(file: str, stamp: tuple[int, int]) -> tuple[np.ndarray, str]:
     """The inputs of a file as bits 0 and 1 (uint8), and the file's digest; no pickles."""
     if stamp[1] > LARGEST_FILE:
         raise ValueError(f"{file} has {stamp[1]:,} bytes; at most {LARGEST_FILE:,} are read")
-    content = Path(file).read_bytes()
+    try:
+        content = Path(file).read_bytes()
+    except OSError as error:
+        raise ValueError(f"{file}: {error.strerror}; give a file of inputs that can be read") from None
     digest = hashlib.sha256(content).hexdigest()
     try:
         if content.startswith(b"\x93NUMPY"):
@@ -253,7 +259,7 @@ def _read(file: str, stamp: tuple[int, int]) -> tuple[np.ndarray, str]:
                 [line.replace(",", " ").split() for line in content.decode().splitlines() if line]
             )
             values = values.astype(float)
-    except (ValueError, EOFError):
+    except (ValueError, EOFError, MemoryError):  # a header may announce any size
         raise ValueError(f"{file} is no table of numbers; give lines of -1 and 1 of equal length") from None
     if values.ndim != 2 or not values.size:
         raise ValueError(f"{file} has the shape {values.shape}; give one input of -1 and 1 a line")

@@ -125,7 +125,7 @@ def _unpack(archive: Path, wanted: list[File], room: Path) -> None:
 
 
 def _intact(path: Path, file: File) -> bool:
-    return path.is_file() and md5(path.read_bytes()) == file.md5
+    return path.is_file() and path.stat().st_size == file.size and md5(path.read_bytes()) == file.md5
 
 
 @contextmanager

@@ -21,6 +21,9 @@ from whyconv.tasks.images.places import mend
 MAGIC = {"images": 0x00000803, "labels": 0x00000801}
 """The first four bytes of an IDX file: unsigned bytes in three dimensions, or in one."""
 
+LARGEST = 2**30
+"""Bytes of a file that is looked into, of whatever kind; those of the published sets are far smaller."""
+
 
 class Damage(Exception):
     """Why a file is not the published one; the words go on after the file's name."""
@@ -34,6 +37,8 @@ def md5(data: bytes) -> str:
 def read(name: str, file: File, path: Path) -> np.ndarray:
     """What a file of the set holds: images, labels, or records of a label and an image, as uint8."""
     try:
+        if (size := path.stat().st_size) > LARGEST:
+            raise UserError(f"{path} has {size:,} bytes instead of {file.size:,}; {mend(name, path)}.")
         data = path.read_bytes()
     except OSError as error:
         raise UserError(f"{path} cannot be read: {error.strerror}; make it readable or remove it.") from None
