@@ -153,7 +153,7 @@ def _prepare(loads: list[str], execute: str) -> Callable[..., Any]:
     for file in loads:
         registry.load(file)
     module, _, name = execute.partition(":")
-    if module == "whyconv.execution":
+    if module == "whyconv.execution" or os.environ.get("JAX_PLATFORMS", CPU) != CPU:
         _try_out(os.environ.get("JAX_PLATFORMS", CPU))
     return getattr(importlib.import_module(module), name)
 
