@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := whyconv-runs/demo
 
-.PHONY: setup demo test mutants chaos bench versions lock clean
+.PHONY: setup demo test check-kernels mutants chaos bench versions lock clean
 
 setup: .venv/runtime
 
@@ -25,6 +25,9 @@ test: .venv/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/pyright
 	$(BIN)/python -m pytest
+
+check-kernels: .venv/dev
+	$(BIN)/python tests/kernels.py
 
 mutants: .venv/dev
 	$(BIN)/python tests/mutants.py

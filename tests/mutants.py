@@ -15,6 +15,10 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 N, L, S, T = "tests/networks", "tests/learners", "tests/studies", "tests/tasks"
 GRID, DEEP = f"{T}/test_digit_grid.py", f"{N}/test_deep.py"
+STORE, STRANGERS, REPAIR = (
+    f"tests/runner/test_runner_{name}.py" for name in ("store", "strangers", "repair")
+)
+MARGINS = "tests/exact/test_margin_proofs.py"
 
 MUTANTS = [
     # file below src/whyconv, what stands there, what to put, the tests that must notice
@@ -31,7 +35,26 @@ MUTANTS = [
     ("learners/gradient.py", "inside / inside.sum()", "inside / size", "tests/learners"),
     ("learners/layerwise.py", "(self.first_steps + 1)", "self.first_steps", "tests/learners"),
     ("learners/layerwise.py", "half = -(-job.m // 2)", "half = job.m // 2", "tests/learners"),
-    ("learners/margin.py", "y[:, None] * x).vector", "x).vector", "tests/learners"),
+    ("learners/margin.py", "y[:, None] * x).vector", "x).vector", f"{L}/test_margin.py"),
+    ("runner/seal.py", "if digest(texts) != stored", "if False", STORE),
+    ("runner/seal.py", 'sealed("runs", *record[:-1])[-1] != stored', "False", STRANGERS),
+    ("runner/seal.py", 'or sealed("durations", *record[:-1])[-1] == stored', "or True", STRANGERS),
+    ("runner/journal.py", "key not in digests or", "False or", STORE),
+    ("runner/journal.py", "digests[key][:16] in known[:-1]", "False", REPAIR),
+    ("runner/carve.py", "(size - least) % (PAGE - 4)", "(size - least) % PAGE", REPAIR),
+    ("runner/carve.py", "images[number].insert(0, page)", "images[number].append(page)", REPAIR),
+    ("runner/carve.py", "range(_WAL_HEADER, len(log)", "range(0, len(log)", REPAIR),
+    ("runner/salvage.py", "for end in database.BESIDE", "for end in ()", REPAIR),
+    ("runner/salvage.py", "each[-1][:16] == acknowledged.latest(key)", "False", REPAIR),
+    ("runner/database.py", "sqlite3.SQLITE_CORRUPT,", "", STORE),
+    ("runner/ownership.py", "table == header and table >", "table >", STORE),
+    ("runner/store.py", "if _place(self.folder) != self._place", "if False", "tests/runner"),
+    ("runner/opened.py", "given.get(name, digest) != digest", "False", STRANGERS),
+    ("runner/export.py", "cell.startswith(FORMULA)", "cell.startswith('=')", STRANGERS),
+    ("runner/folder.py", "    if not good:", "    if False:", STRANGERS),
+    ("runner/recompute.py", "to_json(then.get(name)) != to_json(now.get(name))", "False", "tests/runner"),
+    ("runner/environment.py", '"blas": _kernels()', '"blas": {}', STRANGERS),
+    ("settings.py", 'if path != "seeds"', "if False", STRANGERS),
     ("execution.py", "(scores > 0, 1, -1)", "(scores >= 0, 1, -1)", "tests/test_execution.py"),
     ("streams.py", "lineage(), trial.seed", "lineage(), 0", "tests/test_golden_rows.py"),
     ("streams.py", 'stream("batches", seed)', 'stream("batches", network, seed)', "tests/learners"),
@@ -92,6 +115,20 @@ MUTANTS = [
     ("networks/deep_embedding.py", "u / positions, positions", "u, positions", N),
     ("learners/_adadelta.py", "(1 - rho) * r * g * g", "(1 - rho) * g * g", f"{L}/test_adadelta.py"),
     ("exact/margin_path.py", "- s * moved) @ moved)", "+ s * moved) @ moved)", "tests/exact"),
+    ("api.py", '"undecided", "error")', '"undecided")', "tests/test_api.py"),
+    ("api.py", "not isinstance(found, Evidence) or", "", "tests/test_api.py"),
+    ("exact/max_margin.py", "/ proof.lower - 1) <= GAP", "/ proof.lower - 1) <= 1e-2", MARGINS),
+    ("exact/max_margin.py", "proof.length <= VANISHES", "proof.length <= 1", MARGINS),
+    ("exact/max_margin.py", "- self._error[1] *", "+ self._error[1] *", MARGINS),
+    ("exact/max_margin.py", "+ self._error[0] *", "- self._error[0] *", MARGINS),
+    ("exact/max_margin.py", "np.maximum(multipliers, 0.0))", "multipliers)", MARGINS),
+    ("exact/margin_routes.py", "for patient in (False, True)", "for patient in (False,)", MARGINS),
+    ("exact/margin_routes.py", "pair = vector, multipliers / sides", "pair = vector, multipliers", MARGINS),
+    ("exact/margin_routes.py", "(exact, np.zeros_like(exact))", "(exact,)", MARGINS),
+    ("learners/margin.py", "<= NO_SCORE * possible, 0.0", "<= -1.0, 0.0", f"{L}/test_margin.py"),
+    ("learners/__init__.py", "value <= value.dtype.type(limit)", "float(value) <= limit",
+     f"{L}/test_steps_to_target.py"),
+    ("learners/margin.py", "if unknown.separable:", "if not unknown.separable:", f"{L}/test_margin.py"),
     ("measure/locality.py", "width**2 - 2) / 6", "width**2) / 6", "tests/measure"),
     ("studies/_complexity.py", "of - slack, of + slack", "of - slack, of + 2 * slack", S),
     ("studies/_worth.py", "ratio(more, less)", "ratio(less, more)", f"{S}/test_lahoti_cifar.py"),

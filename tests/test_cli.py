@@ -169,6 +169,10 @@ def test_check_speaks_json_and_fails_when_a_verdict_is_not_the_recorded_one(tmp_
     own.write_text(text.replace("return self._difference(once=2)", "return self._difference(once=1)"))
     unmoved = whyconv("check", "own.counts-repeats", "--load", own, cwd=tmp_path)
     assert unmoved.returncode == 1 and "unexpected" in unmoved.stdout
+    own.write_text(text.replace("return self._difference(once=2)", "return None"))
+    empty = whyconv("check", "own.counts-repeats", "--load", own, cwd=tmp_path)
+    assert empty.returncode == 1 and "control returned None" in " ".join(empty.stdout.split())
+    assert "Traceback" not in empty.stderr and "0 of 1 claim as recorded." in empty.stdout
 
 
 BAD = {

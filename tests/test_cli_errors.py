@@ -8,7 +8,7 @@ import sys
 import pytest
 from pydantic import Field
 
-from whyconv import api, cli, listing, registry
+from whyconv import cli, listing, registry
 from whyconv.cli_errors import told
 from whyconv.errors import LONGEST, UserError, one_sentence, said
 from whyconv.paths import given_path
@@ -126,11 +126,6 @@ def test_values_of_their_kind_are_taken_as_before():
     made = checked(Numbers, values, "numbers")
     assert made == Numbers(whole=7, real=7.0, switch=True, several=(1, 2), either="7", named={"a": 1.0})
     assert made.canonical()["several"] == [1, 2]
-
-
-def test_a_check_that_returns_nothing_decides_nothing():
-    found = api._decided(lambda: None)  # pyright: ignore
-    assert found.verdict not in ("holds", "fails") and "returned None" in str(found.numbers["error"])
 
 
 @pytest.mark.parametrize("end", ["1 / 0", "raise KeyboardInterrupt", "raise GeneratorExit"])

@@ -9,6 +9,8 @@ from whyconv.learners import Cost
 from whyconv.runner.events import Finished, Interrupted, Planned, PutBack
 from whyconv.runner.forecast import RATE
 from whyconv.runner.store import Store
+from whyconv.settings import configure
+from whyconv.trial import Row
 
 
 class Quiet:
@@ -145,20 +147,11 @@ def test_the_last_line_of_a_check(verdicts, words, capsys, monkeypatch):
     assert capsys.readouterr().out.splitlines()[-1] == words
 
 
-def test_verify_of_one_row(capsys, monkeypatch, tmp_path):
-    class One:
-        def __enter__(self):
-            return self
-
-        def __exit__(self, *error):
-            pass
-
-        def verify(self):
-            return []
-
-        def rows(self):
-            return {"key": "row"}
-
-    monkeypatch.setattr(Store, "read", lambda folder: One())
+def test_verify_of_one_row(capsys, tmp_path):
+    trial = configure("brutzkus.fig3a").plan({})[0].trial
+    with Store.open(tmp_path) as store:
+        here = store.record_environment({"python": "3"})
+        row = Row(trial.key, trial.stem, trial.canonical(), trial.versions, "ok", environment=here)
+        store.put(row, 0.1)
     cli.verify(tmp_path)
-    assert capsys.readouterr().out == "1 row, all intact.\n"
+    assert capsys.readouterr().out.startswith("1 row, all intact. ")

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from whyconv import registry
 from whyconv.errors import UserError, said
@@ -19,7 +19,7 @@ from whyconv.paths import given_path
 from whyconv.settings import changes, configure
 from whyconv.studies import Judgement, Point, Study
 from whyconv.trial import Row
-from whyconv.verdict import Evidence
+from whyconv.verdict import Evidence, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -218,7 +218,10 @@ def check(
     for claim in chosen_claims(which):
         watch(claim.name)
         begin = time.monotonic()
-        decided, broken = _decided(claim().check), _decided(claim().control)
+        decided, broken = (_decided(claim, part) for part in ("check", "control"))
+        numbers = dict(decided.numbers)
+        if broken.verdict == "error":
+            numbers["error in the control"] = broken.numbers["error"]
         found.append(
             {
                 "claim": claim.name,
@@ -229,7 +232,7 @@ def check(
                 "expected": claim.expected,
                 "control": claim.broken,
                 "control_verdict": broken.verdict,
-                "numbers": dict(decided.numbers),
+                "numbers": numbers,
                 "seconds": round(time.monotonic() - begin, 3),
             }
         )
@@ -237,20 +240,23 @@ def check(
     return found
 
 
-def _decided(check: Callable[[], Evidence]) -> Evidence:
-    """A check that raises decides nothing, and must not keep the others from being decided."""
+def _decided(claim: type, part: str) -> Evidence:
+    """What a claim's ``check`` or ``control`` returns; *error* if that is no evidence, or it raises.
+
+    It must not keep the other claims from being decided, or end the program.
+    """
     try:
-        found = check()
-        if not isinstance(found, Evidence):
-            raise TypeError(f"a check or control returned {found!r:.60}, and must return an Evidence")
+        found = getattr(claim(), part)()
+        if not isinstance(found, Evidence) or found.verdict not in get_args(Verdict):
+            raise TypeError(f"{part} returned {found!r}, and Evidence with a known verdict is needed")
         return found
-    except Exception as error:
-        return Evidence("undecided", {"error": said(error)})
+    except (Exception, SystemExit) as error:
+        return Evidence("error", {"error": said(error)})
 
 
 def as_expected(claim: Mapping[str, Any]) -> bool:
     """Whether the verdict is the recorded one and the control, decided itself, flips it."""
-    flipped = claim["control_verdict"] not in (claim["expected"], "undecided")
+    flipped = claim["control_verdict"] not in (claim["expected"], "undecided", "error")
     return claim["verdict"] == claim["expected"] and flipped
 
 

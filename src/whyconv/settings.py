@@ -74,7 +74,7 @@ def _assign(values: dict[str, Any], path: str, value: Any) -> None:
         if depth < len(parents):
             place = place[part]
     listed = isinstance(place.get(last), list | tuple)
-    place[last] = [value] if listed and not isinstance(value, list | tuple) else value
+    place[last] = [value] if listed and not isinstance(value, list | tuple | None) else value
 
 
 def _fields(value: Any) -> Any:

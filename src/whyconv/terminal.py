@@ -40,6 +40,7 @@ COLOURS = {
     "vacuous": "magenta",
     "undecided": "magenta",
     "fails": "red",
+    "error": "red",
     "shown": "default",
 }
 """Of verdicts; any other one, such as *incomplete*, is red."""

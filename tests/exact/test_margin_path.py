@@ -1,13 +1,13 @@
-"""The path of soft margins against NNLS, the linear program and scikit-learn; its proofs of either end."""
+"""The path of soft margins against two programs and scikit-learn; its proofs of either end."""
 
 import numpy as np
 import pytest
+from margin_samples import separation
 from scipy.optimize import minimize_scalar
 from sklearn.svm import LinearSVC
 
 from whyconv.exact import margin_path, max_margin
 from whyconv.exact.margin_path import GAP, SoftMargins, bracket, follow, line_search
-from whyconv.learners.margin import separation
 
 THRESHOLD = 1e-6
 
@@ -31,7 +31,7 @@ def rows_of(seed, count, width, noise=0.0, rank=None):
 )  # fmt: skip
 def test_either_end_is_the_linear_programs(seed, count, width, noise, rank):
     rows = rows_of(seed, count, width, noise, rank)
-    t, end = separation(rows, np.ones(count)), follow(rows, THRESHOLD)
+    t, end = separation(rows), follow(rows, THRESHOLD)
     assert end.low - 1e-6 <= max(t, end.low * (t == 1)) and t <= end.high + 1e-6
     assert (end.low > THRESHOLD) == (t > THRESHOLD) == (end.separator is not None)
     assert (end.high <= THRESHOLD) == (t <= THRESHOLD)
@@ -61,14 +61,14 @@ def test_repeated_and_opposite_examples():
 
 def test_a_tiny_margin_is_told_from_none():
     rows = np.array([[1.0, 0.0], [-1.0, 1e-9]] * 5)
-    assert separation(rows, np.ones(10)) <= THRESHOLD and follow(rows, THRESHOLD).high <= THRESHOLD
+    assert separation(rows) <= THRESHOLD and follow(rows, THRESHOLD).high <= THRESHOLD
     assert follow(rows, 1e-12).low == pytest.approx(5e-10, rel=1e-6, abs=0)
 
 
 @pytest.mark.parametrize("seed", range(6))
 def test_a_path_that_ends_early_leaves_it_open_and_is_never_wrong(seed, monkeypatch):
     rows = rows_of(seed, 20, 40, 3.0, rank=10)  # more inputs than examples, and still not separable
-    t = separation(rows, np.ones(20))
+    t = separation(rows)
     end = follow(rows, THRESHOLD)
     assert end.low <= t + 1e-9 and t <= end.high
     monkeypatch.setattr(margin_path, "RIDGES", (1e-2,))
@@ -79,7 +79,7 @@ def test_a_path_that_ends_early_leaves_it_open_and_is_never_wrong(seed, monkeypa
 def test_the_bracket_holds_for_any_vector_and_multipliers():
     rng = np.random.default_rng(0)
     rows = rows_of(7, 50, 12)
-    t = separation(rows / 10, np.ones(50)) * 10  # the program stops at one
+    t = separation(rows / 10) * 10  # the program stops at one
     for _ in range(50):
         low, high = bracket(rows, rng.standard_normal(12), rng.exponential(size=50) ** 4)
         assert low <= t <= high

@@ -7,9 +7,9 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from whyconv.exact import margin_path
+from whyconv.exact import margin_path, margin_routes, max_margin
 from whyconv.learners import Job, margin
-from whyconv.learners.margin import LinearSVM, separation
+from whyconv.learners.margin import LinearSVM
 from whyconv.tasks import Sample
 
 
@@ -38,13 +38,27 @@ def test_the_hard_margin_is_scikit_learns():
     assert got.facts["separable"] and (y * got.scores(x[:, None, :])).min() == pytest.approx(1, abs=1e-6)
 
 
-def test_separability_is_decided_exactly():
-    x = np.array([[1.0, 0.0], [2.0, 1e-3]])
-    y = np.array([1.0, -1.0])
-    assert separation(x, y) > 1e-6
-    assert separation(np.array([[1.0], [2.0]]), y) == pytest.approx(0, abs=1e-9)
-    noisy, labels = data(np.random.default_rng(1), 200, 1.0)
-    assert separation(noisy, labels) == pytest.approx(0, abs=1e-9)
+def test_separability_is_proved_either_way():
+    y = np.array([1.0, -1.0] * 5)
+    near = np.array([[1.0, 0.0], [2.0, 1e-3]] * 5)
+    got = fit(near, y)
+    assert got.facts["separable"] is True and got.facts["norm2"] == pytest.approx(1 + 3000.0**2, rel=1e-9)
+    assert fit(np.array([[1.0, 0.0], [2.0, 0.0]] * 5), y).facts["separable"] is False
+    assert fit(*data(np.random.default_rng(1), 200, 1.0)).facts["separable"] is False
+
+
+def test_what_is_not_proved_is_not_found_or_an_error(monkeypatch):
+    """Worthless proposals: with noise no separator is found; without, one that is not the least."""
+
+    def nothing(units, sides):
+        yield [(units.sum(axis=0), np.ones(len(sides)))]
+
+    monkeypatch.setattr(margin_routes, "proposals", nothing)
+    got = fit(*data(np.random.default_rng(2), 300, 0.7))
+    assert got.facts["separable"] == "not found" and got.facts["soft_margin_C"] in LinearSVM().grid
+    x, y = data(np.random.default_rng(0), 3, 0.0)
+    with pytest.raises(max_margin.Undecidable, match="3 rows can be separated, but"):
+        fit(x, y)
 
 
 def test_the_soft_margin_is_tuned_and_reported():
@@ -110,6 +124,19 @@ def test_a_path_that_ends_early_is_told_or_an_error(noise, outcome, monkeypatch)
 
 def test_the_forecast_knows_which_way_is_taken():
     svm = LinearSVM()
-    assert svm.cost(None, (10, 20), 2560).flops == pytest.approx(2e3 * 2560 * 200**1.5)
+    assert svm.cost(None, (10, 20), 2560).flops == pytest.approx(20 * 2560 * 200**2)
     assert svm.cost(None, (4, 784), 10_000).flops == pytest.approx(10 * 10_000 * 3136**2)
     assert svm.cost(None, (4, 784), 1000).flops == pytest.approx(10 * 1000**3)
+
+
+def test_a_score_that_is_zero_up_to_rounding_is_zero():
+    """An input orthogonal to w, in a basis that leaves no number exact: the last bit must not decide."""
+    basis = np.linalg.qr(np.random.default_rng(7).standard_normal((6, 6)))[0]
+    got = fit(np.array([[1.0, 2.0, 0, 0, 0, 0], [-1.0, 1.0, 3.0, 0, 0, 0]]) @ basis, np.array([1.0, -1.0]))
+    unseen = (
+        np.array([[0, 0, 0, 1.0, 2.0, -3.0], [0, 0, 0, -2.0, 0.1, 7.0], [1e-3, 0, 0, 5.0, 5.0, 5.0]]) @ basis
+    )
+    raw = unseen @ got.params
+    assert np.any(raw[:2] != 0), "rounding leaves something, or this test shows nothing"
+    np.testing.assert_array_equal(got.scores(unseen[:, None, :]), [0, 0, raw[2]])
+    assert raw[2] != 0

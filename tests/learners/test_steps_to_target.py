@@ -1,5 +1,7 @@
 """Training to a target error: held-out examples, answers, and one program for a grid of rates."""
 
+from types import SimpleNamespace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -7,8 +9,10 @@ import pytest
 
 from conftest import NoCheckpoint
 from whyconv.execution import capacity, draw, train_in_segments
-from whyconv.learners import Job
+from whyconv.learners import Job, at_most
 from whyconv.learners.gradient import Gradient, pointwise, programs
+from whyconv.learners.layerwise import Layerwise
+from whyconv.learners.order_search import OrderSearch
 from whyconv.streams import streams
 from whyconv.tasks import Sample
 from whyconv.trial import Trial
@@ -114,3 +118,17 @@ def test_something_must_be_left_to_train_on():
         ValueError, match="m = 400 examples were given, and held_out = 400 are not trained on"
     ):
         trial(held_out=400)
+
+
+@pytest.mark.parametrize("target", [0.1, 0.05, 0.02, 0.25])
+def test_an_error_of_just_the_target_meets_it(target):
+    """In single precision 0.1 is above 0.1: where the program stops, all who ask after it must agree."""
+    error = jnp.asarray(target * HELD, jnp.float32) / HELD
+    assert bool(error <= target) and at_most(error, target)
+    assert not at_most(jnp.nextafter(error, jnp.float32(1)), target)
+    gradient = Gradient(target_error=target, held_out=HELD)
+    assert gradient._stopped(SimpleNamespace(loss=jnp.asarray(1.0), error=error)) == "error"
+    search = OrderSearch(target_error=target)
+    assert search.progress(SimpleNamespace(error=error, evaluated=jnp.asarray(3))) == 1
+    layerwise = Layerwise(tolerance=target)
+    assert layerwise.progress(SimpleNamespace(loss=error, second=jnp.asarray(3))) == 1

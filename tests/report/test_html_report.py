@@ -94,6 +94,9 @@ def test_every_claim_is_told_with_verdict_numbers_and_control(text):
 def test_a_control_that_does_not_change_the_verdict_is_an_alarm():
     stuck = Page("t", [claim("a", control_verdict="holds")])
     assert "1 control did not change the verdict" in render(stuck)
+    broken = render(Page("t", [claim("a", control_verdict="error")]))
+    assert "1 control did not change the verdict" in broken and "gave another verdict" not in broken
+    assert '<span class="badge error">error</span>' in broken and ".badge.error" in broken
     same = Evidence("consistent")
     judged = render(Page("t", sections=[section(figures={}, judgement=Judgement(same, same))]))
     assert "did not change the verdict" in judged

@@ -158,7 +158,7 @@ class Theorem51Loss(Claim, name="brutzkus.thm5.1-loss"):
         for descent, run in zip(descents, runs()[:3], strict=True):
             try:
                 norm2 = max_margin.least_norm(descent.rows).norm2
-            except ValueError:
+            except max_margin.NotSeparable:
                 separable = False
                 continue
             lowest = float((descent.rows @ run.readout).min())
@@ -189,8 +189,8 @@ class Theorem51Direction(Claim, name="brutzkus.thm5.1-direction"):
 
     Convergence is logarithmic, so the limit is out of reach: the cosine must rise from mark to mark
     (t = 1, 10, 100, 1000, 3000, 10,000, 30,000) and the margin reach 90 % of the largest. The solution
-    a^ comes from least-distance programming and is certified by duality, which knows nothing of how it
-    was found. *Consistent*, since a finite run shows a limit no more than that.
+    a^ comes from quadratic programming and is certified by duality, which knows nothing of how it was
+    found. *Consistent*, since a finite run shows a limit no more than that.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Eq. 24 (after Soudry et al. 2018)"

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
     from whyconv.exact.bit_networks import BitNetwork
 
+ROUNDING = 1e-12
+"""Means of 2^n numbers below 1, n <= 10, that are 0 stay below this, in whatever order they are summed."""
+
 
 class Permutation(Claim, name="malach.permutation"):
     """Training an FCN does not see a permutation of the bits; training a CNN or an LCN does.
@@ -256,10 +259,10 @@ class ArchitectureSearch(Claim, name="malach.nas"):
             unaligned = max(unaligned, float(signal[~inside].max()))
             aligned = min(aligned, float(signal[inside].min()))
             in_integers = max(in_integers, int(counted[~inside].max()))
-            agree &= bool(np.array_equal(signal > 1e-12, counted > 0))
+            agree &= bool(np.array_equal(signal > ROUNDING, counted > 0))
         subset = np.arange(1, 4)
         showing, hits = window_signal.orders_that_show(target, subset, 8, 3), juntas.hit_orders(8, 3)
-        flat = unaligned <= 1e-15 and in_integers == 0 and aligned > 1e-3 and agree
+        flat = unaligned <= ROUNDING and in_integers == 0 and aligned > 1e-3 and agree
         contrast = window_signal.in_integers(window_signal.majority, subset, juntas.subsets(10, 3), 10)
         return Evidence(
             "holds" if flat and showing == hits else "fails",

@@ -13,6 +13,7 @@ weak duality, no matter how v and lambda came about.
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -44,26 +45,30 @@ def follow(rows: Floats, threshold: float) -> PathEnd:
     ridge, or one too small for the arithmetic; ``low`` and ``high`` tell what is known by then.
     Cost: 5 to 15 steps of :class:`SoftMargins` a ridge, 5 ridges as a rule.
     """
-    margins = SoftMargins(rows)
+    low, high, least, best = 0.0, np.inf, 0.0, np.zeros(len(rows))
+    for vector, multipliers in path(rows):
+        below, above = bracket(rows, vector, multipliers)
+        low, high = max(low, below), min(high, above)
+        if high <= threshold:
+            break
+        dual, most = certified_range(rows, Separator(vector, multipliers, np.nan))
+        if dual > least:
+            least, best = dual, multipliers
+        if low > threshold and most <= (1 + GAP) * least:
+            return PathEnd(low, high, Separator(vector, best, float(vector @ vector)))
+    return PathEnd(low, high, None)
+
+
+def path(rows: Floats) -> Iterator[tuple[Floats, Floats]]:
+    """v_r and lambda / r for falling ridges, until the last or one too small for the arithmetic."""
+    margins, vector = SoftMargins(rows), np.zeros(rows.shape[1])
     scale = float(np.linalg.norm(rows, axis=1).max())
-    low, high, least = 0.0, np.inf, 0.0
-    vector, multipliers = np.zeros(rows.shape[1]), np.zeros(len(rows))
     for ridge in (scale**2 * each for each in RIDGES):
         try:
             vector = margins.solve(ridge, vector)
         except (ArithmeticError, np.linalg.LinAlgError):
-            break
-        shortfalls = np.maximum(0.0, 1.0 - rows @ vector)
-        below, above = bracket(rows, vector, shortfalls)
-        low, high = max(low, below), min(high, above)
-        if high <= threshold:
-            break
-        dual, most = certified_range(rows, Separator(vector, shortfalls, np.nan))
-        if dual > least:
-            least, multipliers = dual, shortfalls / ridge
-        if low > threshold and most <= (1 + GAP) * least:
-            return PathEnd(low, high, Separator(vector, multipliers, float(vector @ vector)))
-    return PathEnd(low, high, None)
+            return
+        yield vector, np.maximum(0.0, 1.0 - rows @ vector) / ridge
 
 
 def bracket(rows: Floats, vector: Floats, multipliers: Floats) -> tuple[float, float]:

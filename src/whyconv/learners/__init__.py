@@ -151,4 +151,12 @@ class Learner(Piece):
         """What a run on ``m`` examples is going to take."""
 
 
+def at_most(value: jax.Array, limit: float) -> bool:
+    """Whether a number of the state is at most ``limit``, compared as compiled programs do: in its precision.
+
+    0.1 in single precision is above 0.1, so that a program that stops there would be asked to go on.
+    """
+    return bool(value <= value.dtype.type(limit))
+
+
 LearnerField = Annotated[Learner, BeforeValidator(lambda value: build("learner", value))]

@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from pydantic import Field, field_validator, model_validator
 
 from whyconv.lazy import jax, jnp, np, optax
-from whyconv.learners import Cost, Fit, Job, Learner, Maker
+from whyconv.learners import Cost, Fit, Job, Learner, Maker, at_most
 from whyconv.learners._adadelta import adadelta
 from whyconv.networks import Network, Setting
 from whyconv.spec import once
@@ -252,9 +252,9 @@ class Gradient(Learner, name="gradient"):
         """Why training ended: error, loss, diverged or cap."""
         if not math.isfinite(float(state.loss)):
             return "diverged"
-        if self.target_error is not None and float(state.error) <= self.target_error:
+        if self.target_error is not None and at_most(state.error, self.target_error):
             return "error"
-        return "loss" if float(state.loss) <= self.tolerance else "cap"
+        return "loss" if at_most(state.loss, self.tolerance) else "cap"
 
     def cost(self, network: Network | None, shape: tuple[int, ...], m: int) -> Cost:
         """Three forward passes an example and epoch (forward, two products back)."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 from pydantic import Field
 
 from whyconv.lazy import jax, jnp, np
-from whyconv.learners import Cost, Fit, Job, Learner
+from whyconv.learners import Cost, Fit, Job, Learner, at_most
 from whyconv.networks import Network
 from whyconv.networks.pooling import ConvPool
 from whyconv.spec import once
@@ -95,8 +95,7 @@ class Layerwise(Learner, name="layerwise"):
 
     def progress(self, state: Layers) -> float:
         """Steps on the readout over steps allowed; 1 once L_2 is small, or no number any more."""
-        loss = float(state.loss)
-        stopped = loss <= self.tolerance or np.isnan(loss)
+        stopped = at_most(state.loss, self.tolerance) or np.isnan(float(state.loss))
         return 1.0 if stopped else int(state.second) / self.second_steps
 
     def finish(self, job: Job, state: Layers) -> Fit:
@@ -106,7 +105,7 @@ class Layerwise(Learner, name="layerwise"):
         trace = np.asarray(state.trace)
         facts = {
             "steps": int(state.first) + int(state.second),
-            "stopped": "loss" if float(state.loss) <= self.tolerance else "cap",
+            "stopped": "loss" if at_most(state.loss, self.tolerance) else "cap",
             "train_loss": float(state.loss),
             "parameters": network.parameter_count(job.shape),
             **self.conditions(network, job),

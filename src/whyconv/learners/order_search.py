@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 from pydantic import Field
 
 from whyconv.lazy import jax, jnp, np
-from whyconv.learners import Cost, Fit, Job, Learner
+from whyconv.learners import Cost, Fit, Job, Learner, at_most
 from whyconv.networks import Network, Setting
 from whyconv.networks.window import CNN
 from whyconv.spec import once
@@ -107,14 +107,14 @@ class OrderSearch(Learner, name="order-search"):
 
     def progress(self, state: Searching) -> float:
         """Evaluations done over evaluations allowed; 1 once the target is met."""
-        return 1.0 if float(state.error) <= self.target_error else int(state.evaluated) / self.evaluations
+        return 1.0 if at_most(state.error, self.target_error) else int(state.evaluated) / self.evaluations
 
     def finish(self, job: Job, state: Searching) -> Fit:
         """The network of the last order evaluated, trained once more."""
         assert job.network is not None
         program = programs(job.network, self.compiled())
         trained = program.train(program.begin(job.init, job.shape), *self._data(job), state.found)
-        met = float(state.error) <= self.target_error
+        met = at_most(state.error, self.target_error)
         count, rows = int(state.evaluated), self.trained(job.m)
         facts: dict[str, float | int | str | bool] = {
             "evaluations": count,

@@ -44,8 +44,9 @@ def tally(claims: Sequence[Entry]) -> str:
 
 
 def stuck(claim: Entry) -> bool:
-    """Whether the control gave the claim's own verdict, which it must not."""
-    return bool(claim.get("control_verdict")) and claim["control_verdict"] == claim.get("verdict")
+    """Whether the control gave the claim's own verdict, or none, which it must not."""
+    found = claim.get("control_verdict")
+    return bool(found) and found in (claim.get("verdict"), "error")
 
 
 def _counts(claims: Sequence[Entry]) -> list[tuple[str, int]]:

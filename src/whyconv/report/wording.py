@@ -22,6 +22,7 @@ MEANINGS: Mapping[str, str] = {
     "vacuous": "True, but it says nothing at these sizes, as when a probability is bounded by more than 1.",
     "undecided": "The interval straddles the threshold; more repetitions could decide.",
     "fails": "The statement is false at the sizes named, or the measurement contradicts it.",
+    "error": "A check or a solver could not decide and says why; nothing is said of the statement.",
 }
 """What each verdict word promises, in the order in which the page lists them."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import platform
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from typing import Any
 
 from whyconv.spec import digest
 
-PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "scikit-learn", "optax", "clarabel", "whyconv")
+PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "scikit-learn", "optax", "piqp", "whyconv")
 
 CPU = "cpu"
 """What JAX computes on unless JAX_PLATFORMS says otherwise."""
@@ -82,11 +83,12 @@ def _instructions() -> str:
 def _kernels() -> dict[str, str]:
     """The BLAS kernels that NumPy's and SciPy's libraries have chosen, or were told to take."""
     import numpy as np
-    import scipy.linalg
+    import scipy
     from threadpoolctl import threadpool_info
 
     files = {"numpy": np.__file__, "scipy": str(scipy.__file__)}
     homes = {name: Path(file).resolve().parent for name, file in files.items()}
+    _load_blas(homes["scipy"])
     found: dict[str, set[str]] = {}
     for library in threadpool_info():
         if library.get("user_api") != "blas":
@@ -96,6 +98,18 @@ def _kernels() -> dict[str, str]:
         kernel = f"{library['internal_api']} {library['version']} {library.get('architecture', '')}".strip()
         found.setdefault(whose, set()).add(kernel)
     return {name: ", ".join(sorted(kernels)) for name, kernels in sorted(found.items())}
+
+
+def _load_blas(home: Path) -> None:
+    """Have SciPy's BLAS in this process; importing what uses it takes twenty times as long."""
+    found = [*Path(f"{home}.libs").glob("*openblas*")]
+    try:
+        for library in found:
+            ctypes.CDLL(str(library))
+    except OSError:
+        found = []
+    if not found:
+        import scipy.linalg  # noqa: F401
 
 
 def _switches(environ: Mapping[str, str]) -> dict[str, str]:

@@ -13,8 +13,8 @@ from whyconv.runner.forecast import footprint
 from whyconv.trial import Trial
 
 ROW_BYTES = 2_000
-"""What a row takes on disk, indexes included. Measured: 1,000 (``lahoti.vary-k``) to 1,600 in most studies;
-``malach.fig1``, whose rows hold long series, takes 24,000, but has few of them."""
+"""What a row takes on disk, indexes included. Measured: 1,000 (``lahoti.vary-k``); ``malach.fig1``,
+whose rows hold long series, takes 23,000, but has few of them."""
 STORE_BYTES = 10_000_000
 """What a store takes besides: an empty one, and the log of a transaction or two."""
 

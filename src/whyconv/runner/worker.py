@@ -153,8 +153,9 @@ def _prepare(loads: list[str], execute: str) -> Callable[..., Any]:
     for file in loads:
         registry.load(file)
     module, _, name = execute.partition(":")
-    if module == "whyconv.execution":
-        _try_out(os.environ.get("JAX_PLATFORMS", CPU))
+    platforms = os.environ.get("JAX_PLATFORMS", CPU)
+    if module == "whyconv.execution" or platforms != CPU:
+        _try_out(platforms)
     return getattr(importlib.import_module(module), name)
 
 

@@ -1,0 +1,260 @@
+"""Damaged stores are made whole: what is intact is kept, what is lost is named, the old file stays."""
+
+import os
+import re
+import shutil
+import sqlite3
+
+import pytest
+from runner_fakes import FakeGrid, options, row, trial
+
+from whyconv.runner import database, journal, salvage
+from whyconv.runner.carve import carved
+from whyconv.runner.coordinator import complete
+from whyconv.runner.database import FILE
+from whyconv.runner.events import Repaired
+from whyconv.runner.store import Store
+
+WAL = f"{FILE}-wal"
+
+
+def long_row(seed, **changes):
+    """A row that needs a chain of overflow pages, of any length in its last one."""
+    return row(trial(seed=seed), trace={"loss": [seed + i / 7 for i in range(150 + 97 * seed)]}, **changes)
+
+
+ROWS = {each.key: each for each in (long_row(seed) for seed in range(12))}
+
+
+@pytest.fixture
+def folder(tmp_path):
+    with Store.open(tmp_path / "out") as store:
+        for each in ROWS.values():
+            store.put(each, 2.0)
+        store.record_environment({"python": "3"})
+        store.record_run(FakeGrid(), "quick", [], "whyconv run fake-grid")
+    return tmp_path / "out"
+
+
+@pytest.fixture
+def killed(folder, tmp_path):
+    """The same as a killed writer leaves it, with rows in the log only: newer ones, and one of them anew."""
+    again = long_row(3, result={"value": 1.0})
+    later = {each.key: each for each in (long_row(seed) for seed in range(12, 20))}
+    with Store.open(folder) as store:
+        for each in (*later.values(), again):
+            store.put(each, 0.5)
+        shutil.copytree(folder, tmp_path / "killed")
+    assert (tmp_path / "killed" / WAL).stat().st_size > 40_000
+    return tmp_path / "killed", {**ROWS, **later, again.key: again}
+
+
+def test_every_record_is_found_in_the_bytes_alone(folder):
+    found = carved(folder / FILE)
+    with Store.read(folder) as store:
+        records = store.contents().records
+    assert {table: sorted(each) for table, each in found.items()} == {
+        table: sorted(each) for table, each in records.items()
+    }
+
+
+def test_records_are_found_in_the_log_as_well(killed):
+    folder, rows = killed
+    found = {record[0] for record in carved(folder / FILE)["rows"]}
+    assert found == set(rows)
+    (folder / FILE).unlink()
+    found = {record[0] for record in carved(folder / FILE)["rows"]}
+    assert len(found) >= 9
+
+
+def test_without_tables_and_indexes_all_rows_are_kept(folder):
+    """The first page, which says where everything is, is zeroed."""
+    content = bytearray((folder / FILE).read_bytes())
+    content[:4096] = bytes(4096)
+    (folder / FILE).write_bytes(content)
+    with Store.open(folder) as store:
+        assert store.rows() == ROWS
+        assert [run.command for run in store.runs()] == ["whyconv run fake-grid"]
+        assert len(store.durations()) == 12 and len(store.environments()) == 1
+        assert store.repair is not None and store.repair.kept == folder / f"{FILE}.damaged-1"
+        assert (store.repair.rows, store.repair.lost) == (12, frozenset())
+        assert store.verify() == []
+    assert (folder / f"{FILE}.damaged-1").read_bytes() == content
+
+
+def test_a_byte_in_a_key_index_blocks_nothing(folder):
+    """Of every key in turn, in the index: no row is lost, and the same command goes on."""
+    content = (folder / FILE).read_bytes()
+    index_page = 10  # the first byte of a leaf of an index
+    for number, key in enumerate(ROWS, 1):
+        found = [match.start() for match in re.finditer(key.encode(), content)]
+        places = [place for place in found if content[place // 4096 * 4096] == index_page]
+        damaged = bytearray(content)
+        damaged[places[0] + 5] ^= 1
+        (folder / FILE).write_bytes(damaged)
+        with Store.read(folder) as store:
+            assert store.verify()
+        with Store.open(folder) as store:
+            assert store.rows() == ROWS
+            assert store.repair is not None and store.repair.kept.name.endswith(f"-{number}")
+
+
+def test_a_run_says_what_it_repaired_and_computes_what_was_lost(tmp_path):
+    study, folder = FakeGrid(seeds=3), tmp_path / "out"
+    complete(study, folder, options())
+    lost = study.plan({})[2].trial.key
+    content = bytearray((folder / FILE).read_bytes())
+    place = content.index(b'"value"', content.index(lost.encode()))
+    content[place + 12] ^= 1
+    (folder / FILE).write_bytes(content)
+    events = []
+    summary = complete(study, folder, options(), events.append)
+    assert isinstance(events[0], Repaired)
+    assert events[0].repair.lost == {lost} and events[0].repair.rows == 5
+    assert events[1].new_by_reason == {"the stored row was damaged": 1}
+    assert (summary.reused, summary.ran) == (5, 1)
+
+
+@pytest.mark.parametrize("how", ["gone", "empty", "header", "cut", "flipped"])
+def test_rows_that_vanish_with_the_log_are_noticed_and_named(killed, how):
+    folder, rows = killed
+    log = bytearray((folder / WAL).read_bytes())
+    if how == "gone":
+        (folder / WAL).unlink()
+    else:
+        changed = {
+            "empty": b"",
+            "header": bytes(32) + log[32:],
+            "cut": log[: len(log) // 2],
+            "flipped": log[:5000] + bytes([log[5000] ^ 1]) + log[5001:],
+        }
+        (folder / WAL).write_bytes(changed[how])
+    with Store.read(folder) as store:
+        found = store.contents()
+    assert found.problems
+    kept = found.rows()
+    assert all(kept[key] in (rows[key], ROWS.get(key)) for key in kept)
+    assert rows.keys() - kept.keys() <= found.lost
+    named = " ".join(found.problems)
+    assert all(key in named for key in rows if kept.get(key) != rows[key])
+    if how in ("header", "flipped"):  # the frames are there, and SQLite does not look at them
+        assert len(kept) >= len(rows) - 1
+    with Store.open(folder) as store:
+        assert store.rows() == kept
+        assert store.verify() == []
+
+
+def test_a_log_that_lost_its_header_gives_back_the_row_acknowledged_last(killed):
+    """Of a row that was computed twice both forms are in the bytes; the list says which is the one."""
+    folder, rows = killed
+    log = (folder / WAL).read_bytes()
+    (folder / WAL).write_bytes(bytes(32) + log[32:])
+    with Store.open(folder) as store:
+        assert store.rows() == rows
+
+
+def test_an_old_form_of_a_row_is_not_taken_for_the_one_acknowledged(folder):
+    """The list knows that a newer form was acknowledged, which is nowhere any more."""
+    key = next(iter(ROWS))
+    writer = journal.Writer(folder)
+    writer.add([(key, "f" * 64)])
+    writer.close()
+    with Store.read(folder) as store:
+        assert store.verify() == [f"row {key}: it was acknowledged, and is not here as it was."]
+
+
+def test_a_row_whose_writer_was_killed_before_it_was_listed_is_good(folder):
+    lines = (folder / "acknowledged").read_text().splitlines(keepends=True)
+    (folder / "acknowledged").write_text("".join(lines[:-2]) + lines[-2][:20])
+    with Store.read(folder) as store:
+        assert store.verify() == []
+        assert store.rows() == ROWS
+    with Store.open(folder) as store:
+        assert store.repair is None
+    assert sorted((folder / "acknowledged").read_text().splitlines(keepends=True)) == sorted(lines)
+
+
+def test_a_damaged_list_is_made_anew_and_nothing_else(folder):
+    lines = bytearray((folder / "acknowledged").read_bytes())
+    lines[3] ^= 1
+    (folder / "acknowledged").write_bytes(lines)
+    with Store.read(folder) as store:
+        assert store.verify() == ["the list of acknowledged rows: 1 of its lines cannot be read."]
+    with Store.open(folder) as store:
+        assert store.repair is not None and store.repair.kept is None
+        assert store.verify() == []
+    assert not list(folder.glob("*.damaged-*"))
+
+
+def test_the_database_alone_may_vanish(folder):
+    (folder / FILE).unlink()
+    with Store.open(folder) as store:
+        assert store.repair is not None and store.repair.lost == ROWS.keys()
+        assert store.rows() == {} and store.verify() == []
+
+
+@pytest.mark.parametrize("step", ["make", "link", "unlink", "replace", "rewrite"])
+def test_a_repair_that_is_killed_is_finished_by_the_next(killed, step, monkeypatch):
+    """An exception at each of its steps stands for a kill there; tests/chaos has real ones."""
+    folder, rows = killed
+    content = bytearray((folder / FILE).read_bytes())
+    content[:4096] = bytes(4096)
+    (folder / FILE).write_bytes(content)
+    (folder / WAL).write_bytes(bytes(32) + (folder / WAL).read_bytes()[32:])
+
+    def stop(*_, **__):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as context:
+        if step == "make":
+            context.setattr(database, "fill", stop)
+        elif step == "link":
+            context.setattr(os, "link", stop)
+        elif step == "unlink":
+            context.setattr(database, "BESIDE", property(stop))
+        elif step == "replace":
+            context.setattr(salvage, "sync", stop)
+        else:
+            context.setattr(journal, "rewrite", stop)
+        with pytest.raises((KeyboardInterrupt, TypeError)):
+            Store.open(folder)
+    with Store.open(folder) as store:
+        assert store.rows() == rows
+        assert store.verify() == []
+    kept = sorted(path.name for path in folder.iterdir() if ".damaged-" in path.name)
+    assert kept[:2] == [f"{FILE}.damaged-1", f"{FILE}.damaged-1-wal"]
+    assert (folder / kept[0]).read_bytes() == content
+    assert not list(folder.glob("*.salvaged")) and not list(folder.glob("*.new"))
+
+
+def test_a_store_of_the_first_version_is_repaired_too(tmp_path):
+    from test_runner_store import HERE
+
+    shutil.copytree(HERE.parent / "assets" / "store-v1", tmp_path / "old")
+    content = bytearray((tmp_path / "old" / FILE).read_bytes())
+    content[:4096] = bytes(4096)
+    (tmp_path / "old" / FILE).write_bytes(content)
+    with Store.open(tmp_path / "old") as store:
+        assert len(store.rows()) == 5
+        assert [run.sealed for run in store.runs()] == [False]
+        assert store.verify() == []
+
+
+def test_another_program_s_lock_is_no_damage(folder):
+    connection = sqlite3.connect(folder / FILE, isolation_level=None)
+    connection.execute("BEGIN EXCLUSIVE")
+    try:
+        with pytest.raises(Exception, match="held by another program"):
+            original = sqlite3.connect
+
+            def impatient(*given, **named):
+                return original(*given, **{**named, "timeout": 0.1})
+
+            sqlite3.connect = impatient
+            try:
+                Store.open(folder)
+            finally:
+                sqlite3.connect = original
+    finally:
+        connection.close()
+    assert not list(folder.glob("*.damaged-*"))
