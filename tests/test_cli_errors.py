@@ -8,7 +8,7 @@ import sys
 import pytest
 from pydantic import Field
 
-from whyconv import cli, listing
+from whyconv import cli, listing, registry
 from whyconv.cli_errors import told
 from whyconv.errors import LONGEST, UserError, one_sentence, said
 from whyconv.paths import given_path
@@ -126,3 +126,15 @@ def test_values_of_their_kind_are_taken_as_before():
     made = checked(Numbers, values, "numbers")
     assert made == Numbers(whole=7, real=7.0, switch=True, several=(1, 2), either="7", named={"a": 1.0})
     assert made.canonical()["several"] == [1, 2]
+
+
+@pytest.mark.parametrize("end", ["1 / 0", "raise KeyboardInterrupt", "raise GeneratorExit"])
+def test_a_half_loaded_file_leaves_no_piece(end, tmp_path):
+    file = tmp_path / "half.py"
+    file.write_text(
+        f"from whyconv.networks.dense import MLP\n\n\nclass Half(MLP, name='half'):\n    'H.'\n\n\n{end}\n"
+    )
+    before = registry.pieces("network")
+    with pytest.raises(UserError, match=r"half\.py could not be loaded"):
+        registry.load(file)
+    assert registry.pieces("network") == before

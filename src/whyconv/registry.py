@@ -88,9 +88,7 @@ def load(path: str | Path) -> None:
     _loading.append(origin)
     try:
         exec(compile(source, str(file), "exec", dont_inherit=True), module.__dict__)
-    except (
-        BaseException
-    ) as error:  # SystemExit and the like are no wish to leave, coming from a file of pieces
+    except BaseException as error:  # from a file of pieces, not even SystemExit is a wish to leave
         del sys.modules[name]
         _pieces.clear()
         _pieces.update(before)

@@ -73,8 +73,8 @@ def _assign(values: dict[str, Any], path: str, value: Any) -> None:
             raise UserError(f"there is no setting {path!r} ({part!r} is unknown); choose from {choices}.")
         if depth < len(parents):
             place = place[part]
-    alone = isinstance(place.get(last), list | tuple) and not isinstance(value, list | tuple | None)
-    place[last] = [value] if alone else value
+    listed = isinstance(place.get(last), list | tuple)
+    place[last] = [value] if listed and not isinstance(value, list | tuple | None) else value
 
 
 def _fields(value: Any) -> Any:

@@ -36,6 +36,7 @@ REFUSED = {
     "an arm of two lines": ([*RUN, "--set", 'arms.a\nb={"learner": "svm"}'], "the setting 'arms.a"),
     "no name of a folder": (["run", "brutzkus.fig3a", "--out", ""], "that is not empty"),
     "not UTF-8": (["run", "brutzkus.fig3a", "--out", "q\udcff"], "text in UTF-8"),
+    "a NUL": (["list", "a\0b"], "text in UTF-8"),
     "an option for a folder": (["run", "brutzkus.fig3a", "--out", "--json"], "write ./--json"),
     "batches of nonsense": (["run", "malach.fig4", "--set", "task.batches=[[1]]"], "name some of"),
     "a file too large": (["list", "--load", "huge.py"], "21,474,836,480 bytes"),
@@ -134,11 +135,3 @@ def test_a_stopped_run_goes_on(tmp_path):
     again = run(12, state=state)
     assert again["next"] == 12
     assert again["counts"] == run(12)["counts"]
-
-
-def test_a_half_loaded_file_leaves_no_piece(world):
-    words = ["run", "brutzkus.fig3a", "--set", "arms.MLP.network=own", "--load", "first.py", "--out", "new"]
-    assert "ZeroDivisionError" in world.call(Line("", words, {})).err
-    from whyconv import registry
-
-    assert "own" not in {piece.name for piece in registry.pieces("network")}

@@ -239,3 +239,12 @@ def test_bad_activations_are_refused():
 def test_the_command_line_starts_without_numpy():
     code = "import sys, whyconv.cli; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_the_estimate_of_work_counts_the_bits_of_the_set(monkeypatch):
+    """The integrand of a large set has its peak at a large t, so that many more t are met."""
+    weights = np.full(200, 200**-0.5) * np.linspace(0.5, 1.5, 200)
+    monkeypatch.setattr(fourier_trapezoid, "MOST_WORK", 3e5)
+    assert len(partials("tanh", weights, 0.3, range(3))) == 200
+    with pytest.raises(UserError, match="a set of 100 bits"):
+        partials("tanh", weights, 0.3, range(100))
