@@ -105,7 +105,8 @@ def paper_memory() -> dict[str, Any]:
         if not images.here("mnist"):
             raise UserError("MNIST is not here; run whyconv data fetch mnist, or set WHYCONV_DATA.")
     except UserError as error:
-        sys.exit(str(error))
+        print(f"training_step.py: {error}", file=sys.stderr)
+        sys.exit(2)
     print("A trial of the paper's size ...", file=sys.stderr, flush=True)
     with tempfile.TemporaryDirectory() as folder:
         out, script = Path(folder) / "out.json", Path(__file__).with_name("paper_trial.py")

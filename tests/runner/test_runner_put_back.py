@@ -30,8 +30,16 @@ def dying(tmp_path, monkeypatch):
     return run
 
 
+@pytest.fixture
+def hangup():
+    """Workers inherit what to do at a hangup, and under nohup that is nothing."""
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 @pytest.mark.parametrize("name", ["SIGKILL", "SIGTERM", "SIGHUP"])
-def test_two_kills_change_nothing(dying, name):
+def test_two_kills_change_nothing(dying, name, hangup):
     events, rows, tries = dying(name, 2)
     of = trial("dies")
     assert (rows[of.key].status, rows[of.key].result) == ("ok", outcome(of)[0])
