@@ -230,7 +230,9 @@ def export(
 def verify(
     folder: Folder,
     deep: Annotated[bool, typer.Option("--deep", help="Compute a few rows again and compare bytes.")] = False,
-    rows: Annotated[int, typer.Option(metavar="N", help="How many rows --deep computes again.")] = 3,
+    rows: Annotated[
+        int | None, typer.Option(metavar="N", help="How many rows --deep computes again; default 3.")
+    ] = None,
     load: Load = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
@@ -241,8 +243,10 @@ def verify(
     from whyconv.runner.recompute import recompute
     from whyconv.runner.verify import verify as look
 
+    if not deep and (rows is not None or load):
+        raise UserError("--rows or --load was given without --deep, which alone uses them; add --deep.")
     found = look(folder)
-    again = recompute(folder, rows, load or (), watch=_computed) if deep else None
+    again = recompute(folder, 3 if rows is None else rows, load or (), watch=_computed) if deep else None
     problems = (*found.problems, *(again.problems if again else ()))
     if as_json:
         told = {"problems": problems, "remarks": found.remarks, "intact": found.intact}

@@ -36,6 +36,7 @@ REFUSED = {
     "an arm of two lines": ([*RUN, "--set", 'arms.a\nb={"learner": "svm"}'], "the setting 'arms.a"),
     "no name of a folder": (["run", "brutzkus.fig3a", "--out", ""], "that is not empty"),
     "not UTF-8": (["run", "brutzkus.fig3a", "--out", "q\udcff"], "text in UTF-8"),
+    "rows without --deep": (["verify", "rows", "--rows", "7"], "without --deep"),
     "a NUL": (["list", "a\0b"], "text in UTF-8"),
     "an option for a folder": (["run", "brutzkus.fig3a", "--out", "--json"], "write ./--json"),
     "batches of nonsense": (["run", "malach.fig4", "--set", "task.batches=[[1]]"], "name some of"),
