@@ -22,6 +22,7 @@ from whyconv.runner.export import export
 from whyconv.runner.opened import open_folder
 from whyconv.runner.seal import run_id, sealed
 from whyconv.runner.store import Store
+from whyconv.runner.verify import verify
 from whyconv.spec import to_json
 
 STUDY = FakeGrid(seeds=2)
@@ -273,7 +274,9 @@ def test_rows_of_two_environments_in_one_folder_are_announced(folder):
         name = store.record_environment({**environment.describe(), "blas": {"numpy": "another kernel"}})
         store.put(row(trial("work", 10, 0), environment=name), 0.5)
     (remark,) = open_folder(folder).remarks
-    assert remark.startswith("Rows were computed in 2 environments") and f"1 from {name}" in remark
+    assert remark.startswith("Rows were computed in 2 environments (blas numpy, blas scipy differ), and may")
+    assert f"3 from {environment.identity(environment.describe())}, 1 from {name}" in remark
+    assert verify(folder).remarks == (remark,)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         assert len(open_runs(folder)) == 1

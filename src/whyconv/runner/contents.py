@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
@@ -12,6 +13,7 @@ from typing import Any
 
 from whyconv.runner import database
 from whyconv.runner.database import SEALED_LATER
+from whyconv.runner.environment import differences
 from whyconv.runner.journal import Acknowledged
 from whyconv.runner.seal import UNSEALED, Record, complaint, unseal
 from whyconv.trial import Row
@@ -99,13 +101,26 @@ class Contents:
             said.append(
                 f"Sealed in part: an older whyconv wrote {told} without a digest over commands and times."
             )
-        used = {record[8] for record in self.records["rows"]}
-        known = {record[0] for record in self.records["environments"]}
-        if nameless := sorted(used - known):
+        used = Counter(record[8] for record in self.records["rows"])
+        known = self.environments()
+        if nameless := sorted(used.keys() - known):
             said.append(
                 f"What rows were computed with is no longer described: {', '.join(map(shown, nameless))}."
             )
-        return said
+        return said + _mixed(used, known)
+
+
+def _mixed(used: Counter[str], known: Mapping[str, Mapping[str, Any]]) -> list[str]:
+    """A sentence if rows come from more than one environment: how many from which, and what differs."""
+    if len(used) < 2:
+        return []
+    told = ", ".join(f"{number} from {shown(name)}" for name, number in used.most_common())
+    described = [known[name] for name in used if name in known]
+    what = {each.partition(":")[0] for other in described for each in differences(described[0], other)}
+    why = f" ({shown(', '.join(sorted(what)), 300)} differ)" if what else ""
+    return [
+        f"Rows were computed in {len(used)} environments{why}, and may differ in their last digits: {told}."
+    ]
 
 
 def _run(record: Record) -> Run:

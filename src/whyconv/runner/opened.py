@@ -74,7 +74,6 @@ def open_folder(folder: str | Path, loads: Iterable[str | Path] = ()) -> Opened:
         except Exception as error:  # settings of others may be anything
             unplanned.append(record)
             remarks.append(_sentence(record, error))
-    remarks += mixed(row.environment for row in rows.values())
     return Opened(
         Path(folder),
         contents,
@@ -84,17 +83,6 @@ def open_folder(folder: str | Path, loads: Iterable[str | Path] = ()) -> Opened:
         contents.sentences(),
         tuple(dict.fromkeys(remarks)),
     )
-
-
-def mixed(environments: Iterable[str]) -> list[str]:
-    """A sentence if rows come from more than one environment."""
-    counts: dict[str, int] = {}
-    for name in environments:
-        counts[name] = counts.get(name, 0) + 1
-    if len(counts) < 2:
-        return []
-    told = ", ".join(f"{number} from {name}" for name, number in sorted(counts.items()))
-    return [f"Rows were computed in {len(counts)} environments, and may differ in their last digits: {told}."]
 
 
 def _changed_files(record: Run, given: Mapping[str, str]) -> list[str]:
