@@ -13,6 +13,7 @@ from whyconv.runner.carve import carved
 from whyconv.runner.coordinator import complete
 from whyconv.runner.database import FILE
 from whyconv.runner.events import Repaired
+from whyconv.runner.export import export
 from whyconv.runner.store import Store
 
 WAL = f"{FILE}-wal"
@@ -113,6 +114,17 @@ def test_a_run_says_what_it_repaired_and_computes_what_was_lost(tmp_path):
     assert events[0].repair.lost == {lost} and events[0].repair.rows == 5
     assert events[1].new_by_reason == {"the stored row was damaged": 1}
     assert (summary.reused, summary.ran) == (5, 1)
+
+
+def test_a_description_of_the_environment_that_was_lost_is_written_again(tmp_path):
+    study, folder = FakeGrid(seeds=1), tmp_path / "out"
+    complete(study, folder, options())
+    wanted = export(folder).paths[-1].read_bytes()
+    with Store.open(folder) as store:
+        store._connection.execute("DELETE FROM environments")
+        assert "no longer described" in store.contents().remarks()[0]
+    complete(study, folder, options())
+    assert export(folder).paths[-1].read_bytes() == wanted != b"{}\n"
 
 
 @pytest.mark.parametrize("how", ["gone", "empty", "header", "cut", "flipped"])

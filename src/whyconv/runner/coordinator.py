@@ -116,6 +116,8 @@ class _Run:
     def complete(self) -> Summary:
         planned = self._plan()
         _fetch(self._missing())
+        if any(not self._foreign(row) for row in self._rows.values()):
+            self._recorded(self._here)  # its description may have been lost with a damaged page
         loads = [str(Path(file).resolve()) for file in self._options.loads]
         files = [{"file": Path(file).name, "digest": registry.file_digest(file)} for file in loads]
         self._store.record_run(self._study, self._options.preset, files, self._options.command)
