@@ -38,6 +38,11 @@ app = typer.Typer(
     epilog="Start with: whyconv list, whyconv check malach, whyconv run brutzkus.fig3a",
 )
 
+LONGEST = 1000
+"""Letters of a sentence on what a folder holds, which may have come from anywhere."""
+NAMED = 10
+"""Damages that are named beside what was asked for."""
+
 GROUPS = {"exact": exact_app, "data": data_app}
 for _name, _group in GROUPS.items():
     app.add_typer(_group, name=_name)
@@ -150,7 +155,9 @@ def run(
     else:
         terminal.print_verdicts([], done)
     if not as_json:
-        print(f"Rows: {done[0].out}. Figures: whyconv report {shlex.quote(str(done[0].out))}")
+        words = ["whyconv", "report", str(done[0].out)]
+        words += [word for file in load or () for word in ("--load", file)]
+        print(f"Rows: {done[0].out}. Figures: {shlex.join(words)}")
     if any(each.failed for each in done):
         raise typer.Exit(1)
 
@@ -194,9 +201,11 @@ def report(
     from whyconv import api, terminal
     from whyconv.report.assemble import assemble
     from whyconv.runner.opened import open_folder
+    from whyconv.waiting import planning
 
     use(data)
-    found = open_folder(folder, load or ())
+    with planning():
+        found = open_folder(folder, load or ())
     _note(found.problems, found.remarks)
     claims = api.check(check, load or (), watch=_announcer(False)) if check else []
     path = assemble(found, out or folder / "report.html", claims, _command_line())
@@ -215,10 +224,12 @@ def export(
 ) -> None:
     """Write the rows as tables into DIR/export."""
     from whyconv.runner.export import export as write
+    from whyconv.waiting import planning
 
     if csv and parquet:
         raise UserError("--csv and --parquet were both given; choose one.")
-    done = write(folder, "parquet" if parquet else "csv", load or ())
+    with planning():
+        done = write(folder, "parquet" if parquet else "csv", load or ())
     _note(done.problems, done.remarks)
     for path in done.paths:
         print(path)
@@ -261,18 +272,19 @@ def verify(
 
 def _print_findings(found: Findings, again: Recomputed | None) -> None:
     from whyconv.report.wording import count
+    from whyconv.runner.contents import shown
 
     for sentence in (*found.problems, *found.remarks):
-        print(sentence)
+        print(shown(sentence, LONGEST))
     kinds = [count(number, table.removesuffix("s")) for table, number in found.intact.items()]
     if found.problems:
         print(f"Intact: {', '.join(kinds)}. The command that made the rows, run again, repairs the store.")
     else:
-        kinds += ["the list of acknowledged rows", "the file's own structure"]
+        kinds += ["the list of acknowledged rows"] * found.listed + ["the file's own structure"]
         print(f"{count(found.intact['rows'], 'row')}, all intact. Looked at {', '.join(kinds)}.")
     if again is not None:
         for sentence in again.problems:
-            print(sentence)
+            print(shown(sentence, LONGEST))
         others = "; ".join(f"{count(number, 'row')} {why}" for why, number in again.left_out.items())
         told = f" (left out: {others})" if others else ""
         total = len(again.same) + len(again.problems)
@@ -287,10 +299,15 @@ def _computed(key: str) -> None:
 
 def _note(problems: Iterable[str], remarks: Iterable[str]) -> None:
     """What must be known of a folder, beside what was asked for."""
-    for sentence in problems:
-        print(f"damaged: {sentence}", file=sys.stderr)
+    from whyconv.runner.contents import shown
+
+    named = list(problems)
+    for sentence in named[:NAMED]:
+        print(f"damaged: {shown(sentence, LONGEST)}", file=sys.stderr)
+    if len(named) > NAMED:
+        print(f"damaged: {len(named) - NAMED} more; whyconv verify names them all.", file=sys.stderr)
     for sentence in remarks:
-        print(f"note: {sentence}", file=sys.stderr)
+        print(f"note: {shown(sentence, LONGEST)}", file=sys.stderr)
 
 
 def main() -> None:

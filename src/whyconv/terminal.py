@@ -15,6 +15,7 @@ from rich.table import Table
 
 from whyconv.errors import one_sentence
 from whyconv.report.wording import count, intervals_shown, means_of, undecided
+from whyconv.runner.contents import shown
 from whyconv.runner.events import Event, Finished, Planned, PutBack, Repaired
 from whyconv.runner.forecast import duration, forecast, seconds
 from whyconv.waiting import Waiting
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 PLAIN_EVERY = 10.0
 PLAIN_WIDTH = 10_000
+LONGEST = 3000
+"""Letters of a line; what a folder holds may have come from anywhere."""
 REPAIRS_SHOWN = 10
 """Damages named in a terminal; ``whyconv verify`` names them all."""
 DIFFERENCES_SHOWN = 6
@@ -51,7 +54,8 @@ class Progress:
 
     def __init__(self, study: Study) -> None:
         self._workers = 1
-        self._outlook = {trial.key: trial for trial in study.outlook()} if study.adaptive else {}
+        self._study = study
+        self._outlook: dict[str, Trial] = {}
         self._costs: dict[str, float] = {}
         self._rounds = 0 if study.adaptive else -1
         self._total = 0
@@ -80,6 +84,12 @@ class Progress:
 
     def __enter__(self) -> Progress:
         self._waiting.start()
+        try:
+            if self._study.adaptive:
+                self._outlook = {trial.key: trial for trial in self._study.outlook()}
+        except BaseException:
+            self._waiting.stop()
+            raise
         return self
 
     def __exit__(self, error: object, *_: object) -> None:
@@ -191,7 +201,8 @@ class Progress:
         return f"about {duration(rest * median(self._ratios if len(self._ratios) > 3 else [1.0]))}"
 
     def _say(self, text: str) -> None:
-        self._console.print(text, highlight=False, markup=False, soft_wrap=not self._console.is_terminal)
+        whole = not self._console.is_terminal
+        self._console.print(shown(text, LONGEST), highlight=False, markup=False, soft_wrap=whole)
 
 
 def _from_elsewhere(event: Planned) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from rich.console import Console
 
@@ -14,6 +16,17 @@ PATIENCE = 2.0
 """Seconds without a word."""
 PLAIN_EVERY = 10.0
 DRAWN_EVERY = 0.2
+
+
+@contextmanager
+def planning() -> Iterator[None]:
+    """Say on stderr that plans are being made, while that lasts."""
+    waiting = Waiting(Console(stderr=True))
+    waiting.start()
+    try:
+        yield
+    finally:
+        waiting.stop()
 
 
 class Waiting:

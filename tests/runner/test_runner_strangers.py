@@ -20,7 +20,7 @@ from whyconv.runner.coordinator import complete
 from whyconv.runner.database import FILE
 from whyconv.runner.export import export
 from whyconv.runner.opened import open_folder
-from whyconv.runner.seal import run_id, sealed
+from whyconv.runner.seal import environment_id, run_id, sealed
 from whyconv.runner.store import Store
 from whyconv.runner.verify import verify
 from whyconv.spec import to_json
@@ -117,7 +117,7 @@ def test_a_file_given_now_is_compared_with_the_one_of_then(folder, tmp_path):
     mine.write_text("")
     forge_run(folder, loads=to_json([{"file": "mine.py", "digest": "0" * 12}]))
     (remark,) = open_folder(folder, [mine]).remarks
-    assert "mine.py is not the file that" in remark and "then 000000000000" in remark
+    assert "mine.py is not the file that" in remark and "(digest 000000000000)" in remark
     from whyconv import registry
 
     forge_run(folder, loads=to_json([{"file": "mine.py", "digest": registry.file_digest(mine)}]))
@@ -250,6 +250,68 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(folder, monkeypatch):
         write(Page("a page"), page)
     assert page.read_text() == "old"
     assert not list(folder.glob("*.tmp"))
+
+
+FORGED = {
+    "a list for a result": {"result": "[1,2]"},
+    "a dictionary inside": {"result": '{"value":{"a":1}}'},
+    "no number": {"result": '{"value":NaN}'},
+    "a number beyond floats": {"result": '{"value":1e999}'},
+    "an integer of 400 digits": {"result": f'{{"value":{"9" * 400}}}'},
+    "a number for a trace": {"trace": "7"},
+    "a word for a status": {"status": "weird"},
+    "a list for a spec": {"spec": "[1,2]"},
+    "a text for a task": {"spec": '{"task":"x"}'},
+}
+
+
+@pytest.mark.parametrize("case", FORGED)
+def test_a_row_that_no_trial_leaves_is_damage_whatever_its_digest(folder, case):
+    from whyconv.runner.seal import COLUMNS, seal
+    from whyconv.spec import digest
+
+    texts = dict(zip(COLUMNS, seal(row(trial("work", 10, 0))), strict=False)) | FORGED[case]
+    if "spec" in FORGED[case]:
+        spec = json.loads(texts["spec"])
+        texts["stem"] = digest(spec)[:32]
+        texts["key"] = digest({"spec": spec, "versions": json.loads(texts["versions"])})[:32]
+    record = [*texts.values(), digest(list(texts.values()))]
+    execute(folder, (f"INSERT OR REPLACE INTO rows VALUES ({', '.join('?' * 10)})", record))
+    found = open_folder(folder)
+    assert any("what no trial leaves" in each or "not JSON" in each for each in found.problems)
+    assert texts["key"] not in found.rows
+    export(folder)
+
+
+@pytest.mark.parametrize("loads", ["[1,2]", "[[1]]", '[{"file":1,"digest":"x"}]', "{}"])
+def test_loads_that_are_no_files_are_damage(folder, loads):
+    forge_run(folder, loads=loads)
+    assert "its list of files was changed" in open_folder(folder).problems[0]
+
+
+def test_an_environment_that_is_no_description_is_damage(folder):
+    execute(folder, ("INSERT INTO environments VALUES (?, ?)", (environment_id("[1,2]"), "[1,2]")))
+    assert "it is no description" in open_folder(folder).problems[0]
+
+
+def test_what_is_printed_holds_no_escape_sequences(folder):
+    with Store.open(folder) as store:
+        name = store.record_environment({"cpu": "\x1b]0;evil\x07"})
+        store.put(row(trial("work", 10, 0), environment=name), 0.5)
+        store.put(row(trial("work", 20, 0), environment="\x1b[31mred"), 0.5)
+    for command in ("verify", "report", "export"):
+        done = cli(command, "theirs", cwd=folder.parent)
+        assert done.returncode == 0, done.stderr
+        assert "\x1b" not in done.stdout + done.stderr and "environments" in done.stdout + done.stderr
+
+
+def test_only_files_of_our_own_are_swept(folder):
+    names = ("notes.2024.tmp", "a.\u00b2.tmp", "x.1-2.tmp", f"report.html.{os.getpid()}-{'a' * 8}.tmp")
+    for name in (*names, f"report.html.999999999-{'b' * 8}.tmp"):
+        (folder / name).write_text("mine")
+    Store.open(folder).close()
+    write(Page("a page"), folder / "report.html")
+    assert sorted(path.name for path in folder.glob("*.tmp")) == sorted(names)
 
 
 # -- spreadsheets --------------------------------------------------------------------------------------

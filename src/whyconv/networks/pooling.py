@@ -47,6 +47,11 @@ class ConvPool(Network, name="conv-pool"):
 
     def windows(self, shape: tuple[int, ...]) -> tuple[int, int]:
         """(number of windows, size of a window)."""
+        if len(shape) != 2:
+            raise UserError(
+                f"{self.name} reads inputs of two axes (positions, window), and these have the shape "
+                f"{shape}; take another task or network."
+            )
         positions, window = shape
         if self.stride is None:
             return positions, window

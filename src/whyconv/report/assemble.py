@@ -12,6 +12,7 @@ from whyconv.report.html import Page, Section, write
 from whyconv.report.wording import count
 from whyconv.runner.opened import Opened
 
+PROBLEMS_SHOWN = 5
 LOOSE_SHOWN = 1000
 """Rows without their study that a page lists; ``whyconv export`` has them all."""
 
@@ -27,9 +28,16 @@ def assemble(found: Opened, path: Path, claims: list[dict[str, Any]], command: s
         sections=[*sections, *loose_rows(found)],
         environment=_environment(runs, found.environments()),
         command=command,
-        notes=(*found.problems, *found.remarks),
+        notes=_notes(found),
     )
     return write(page, path)
+
+
+def _notes(found: Opened) -> list[str]:
+    """What is damaged, the first of it, and what must be known."""
+    more = len(found.problems) - PROBLEMS_SHOWN
+    rest = [f"{more} more damages; whyconv verify names them all."] if more > 0 else []
+    return [*found.problems[:PROBLEMS_SHOWN], *rest, *found.remarks]
 
 
 def loose_rows(found: Opened) -> list[Section]:

@@ -20,7 +20,7 @@ from whyconv.runner.database import PAGE, TABLES, width
 from whyconv.runner.seal import UNSEALED, Record, complaint
 
 TRIES = 64
-"""Chains of overflow pages tried for one record: a page may be there several times, in its older forms."""
+"""Forms of a chain of overflow pages tried for one record: a page may be there in older forms, too."""
 _WAL_HEADER, _FRAME_HEADER = 32, 24
 _KEY, _ID = b"M", b"-"
 """Types of texts of 32 and 16 characters, which the first columns are: 13 + 2 * length."""
@@ -82,7 +82,7 @@ def _records(page: bytes, at: int, columns: int, images: dict[int, list[bytes]])
         return
     size = page[at] + sum(map(_length, types))
     local = _local(size)
-    if at + local + (4 if local < size else 0) > len(page):
+    if at + local + (4 if local < size else 0) > len(page) or size > PAGE * (len(images) + 1):
         return
     body = page[at : at + local]
     if local == size:
@@ -90,10 +90,8 @@ def _records(page: bytes, at: int, columns: int, images: dict[int, list[bytes]])
     else:
         first = int.from_bytes(page[at + local : at + local + 4], "big")
         chains = _chains(first, size - local, images)
-    for tries, rest in enumerate(chains):
+    for rest in chains:
         yield _decoded(body + rest, page[at], types)
-        if tries >= TRIES:
-            return
 
 
 def _types(page: bytes, at: int, columns: int) -> list[int] | None:
@@ -129,19 +127,22 @@ def _local(size: int) -> int:
     return even if even <= most else least
 
 
-def _chains(number: int, left: int, images: dict[int, list[bytes]]) -> Iterator[bytes]:
-    """The bytes of overflow pages from this one on, for every form these pages are known in."""
-    for page in images.get(number, ()):
-        if len(page) < PAGE:
-            continue
-        here = page[4 : 4 + left]
-        if len(here) == left:
-            yield here
-            continue
-        following = int.from_bytes(page[:4], "big")
-        if following != number:
-            for rest in _chains(following, left - len(here), images):
-                yield here + rest
+def _chains(first: int, left: int, images: dict[int, list[bytes]]) -> Iterator[bytes]:
+    """The bytes of overflow pages from this one on, for the forms these pages are known in.
+
+    At most ``TRIES`` times as many pages are looked at as the chain is long.
+    """
+    budget = TRIES * (left // (PAGE - 4) + 1)
+    waiting = [(first, left, b"")]
+    while waiting and budget:
+        number, left, before = waiting.pop()
+        for page in reversed(images.get(number, ())):  # the newest is looked at next
+            here = page[4 : 4 + left]
+            if len(page) == PAGE and len(here) == left:
+                yield before + here
+            elif len(page) == PAGE:
+                waiting.append((int.from_bytes(page[:4], "big"), left - len(here), before + here))
+        budget -= 1
 
 
 def _decoded(data: bytes, place: int, types: list[int]) -> Record:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from whyconv.errors import UserError
-from whyconv.runner.folder import write_whole
+from whyconv.runner.folder import open_plain, write_whole
 
 if TYPE_CHECKING:
     import numpy as np
@@ -75,12 +75,16 @@ class Checkpoint:
         import numpy as np
 
         try:
-            with np.load(io.BytesIO(self.path.read_bytes()), allow_pickle=False) as file:
+            with np.load(io.BytesIO(self._bytes()), allow_pickle=False) as file:
                 arrays = [file[f"array{i}"] for i in range(len(file.files) - 1)]
                 good = file["digest"].tobytes() == self._digest(arrays)
         except Exception:  # a damaged zip fails in many ways, and all of them mean: start anew
             return None
         return arrays if good else None
+
+    def _bytes(self) -> bytes:
+        with open(open_plain(self.path, os.O_RDONLY), "rb") as file:
+            return file.read()
 
     def save(self, arrays: Iterable[np.ndarray]) -> None:
         """Keep the arrays, if it is time to."""

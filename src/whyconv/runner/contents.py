@@ -6,7 +6,7 @@ import json
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from math import nan
 from typing import Any
@@ -14,7 +14,7 @@ from typing import Any
 from whyconv.runner import database
 from whyconv.runner.database import SEALED_LATER
 from whyconv.runner.environment import differences
-from whyconv.runner.journal import Acknowledged
+from whyconv.runner.journal import Acknowledged, Form
 from whyconv.runner.seal import UNSEALED, Record, complaint, unseal
 from whyconv.trial import Row
 
@@ -58,17 +58,33 @@ class Contents:
     records: Records
     problems: tuple[str, ...] = ()
     lost: frozenset[str] = field(default=frozenset())
-    unread: int = 0
-    """Lines of the list of acknowledged rows that cannot be read."""
+    listing: str = ""
+    """What is wrong with the list of acknowledged rows itself, which is made anew without a repair."""
+    version: int = database.SCHEMA
 
     def sentences(self) -> tuple[str, ...]:
         """All that is damaged, the list of acknowledged rows included."""
-        lines = f"the list of acknowledged rows: {self.unread} of its lines cannot be read."
-        return (*self.problems, lines) if self.unread else self.problems
+        return (*self.problems, self.listing) if self.listing else self.problems
 
-    def digests(self) -> dict[str, str]:
-        """The digests of the rows by key."""
-        return {record[0]: record[-1] for record in self.records["rows"]}
+    def compared(self, before: Acknowledged, after: Acknowledged) -> Contents:
+        """The same, and what is missing by the list of acknowledged rows.
+
+        The list as it was before the rows were read knows of no row that a writer added meanwhile; as it was
+        afterwards it knows of all but the one that is being added.
+        """
+        forms = self.forms()
+        gone = before.missed(forms)
+        said = (*self.problems, *(_missing(key) for key in sorted(gone - self.lost)))
+        lost = (self.lost | gone) - forms.keys()
+        listing = "" if self.version == 1 and not after.there else _list_problem(after, forms)
+        return replace(self, problems=tuple(dict.fromkeys(said)), lost=lost, listing=listing)
+
+    def forms(self) -> dict[str, Form]:
+        """Digest and attempt of the rows by key; attempt 0 where that is not known."""
+        attempts: dict[str, int] = {}
+        for key, attempt, *_ in self.records["durations"]:
+            attempts[key] = max(attempts.get(key, 0), attempt)
+        return {record[0]: (record[-1], attempts.get(record[0], 0)) for record in self.records["rows"]}
 
     def rows(self) -> dict[str, Row]:
         """The rows by key, sorted, with what the latest attempt at each took."""
@@ -130,27 +146,25 @@ def _run(record: Record) -> Run:
     return Run(name, study, preset, json.loads(settings), seeds, tuple(files), command, first, last, sealed)
 
 
-def read(connection: sqlite3.Connection, acknowledged: Acknowledged) -> Contents:
-    """Everything in one consistent view, each record against its digest, the file against SQLite's own check.
-
-    ``acknowledged`` is read before, so that it knows of no row that a writer adds meanwhile.
-    """
+def read(connection: sqlite3.Connection) -> Contents:
+    """Everything in one consistent view, records against their digests, the file by SQLite's own check."""
     problems: list[str] = []
     found: dict[str, list[Record]] = {}
     with _one_view(connection):
         with _noting(problems):
             problems += _of_file(connection)
-        for table in database.TABLES:
+        plain = not problems or not _strange(connection)
+        for table in database.TABLES if plain else ():
             found[table] = []
             with _noting(problems):
                 for record in connection.execute(f"SELECT * FROM {table} ORDER BY rowid"):
                     found[table].append(record)
-    return judged(found, acknowledged, problems)
+    with suppress(*database.DAMAGE):
+        return replace(judged(found, problems), version=database.versions(connection)[0])
+    return judged(found, problems)
 
 
-def judged(
-    found: Mapping[str, Iterable[Record]], acknowledged: Acknowledged, problems: Sequence[str]
-) -> Contents:
+def judged(found: Mapping[str, Iterable[Record]], problems: Sequence[str]) -> Contents:
     """What is intact of these records, beside the problems that are known."""
     said = list(problems)
     intact: Records = {table: [] for table in database.TABLES}
@@ -166,16 +180,22 @@ def judged(
                     intact[table].append(stripped)
             else:
                 intact[table].append(whole)
-    made = Contents(intact)
-    gone = acknowledged.missed(made.digests())
-    said += [missing(key) for key in sorted(gone - lost)]
-    lost |= gone - made.digests().keys()
-    return replace(
-        made, problems=tuple(dict.fromkeys(said)), lost=frozenset(lost), unread=acknowledged.damaged
-    )
+    return Contents(intact, tuple(dict.fromkeys(said)), frozenset(lost))
 
 
-def missing(key: str) -> str:
+def _list_problem(known: Acknowledged, forms: Mapping[str, Form]) -> str:
+    """What is wrong with the list of acknowledged rows, in a sentence."""
+    if not known.there and forms:
+        return "the list of acknowledged rows: it is not here, so that rows that vanished are not missed."
+    if known.damaged:
+        return f"the list of acknowledged rows: {known.damaged} of its lines cannot be read."
+    unlisted = len(forms.keys() - known.latest)
+    if unlisted > 1:  # one may have been left out by a kill
+        return f"the list of acknowledged rows: {unlisted} rows that are here are not on it."
+    return ""
+
+
+def _missing(key: str) -> str:
     """The sentence for a row that vanished."""
     return f"row {shown(key)}: it was acknowledged, and is not here as it was."
 
@@ -202,7 +222,23 @@ def _noting(problems: list[str]) -> Iterator[None]:
         problems.append(f"the file: {shown(error)}.")
 
 
+def _strange(connection: sqlite3.Connection) -> list[str]:
+    """Names of what whyconv does not make: a view in place of a table may compute for ever."""
+    known = {"meta", *database.TABLES}
+    return [
+        shown(name)
+        for kind, name in connection.execute("SELECT type, name FROM sqlite_schema")
+        if not (
+            (kind == "table" and name in known)
+            or (kind == "index" and str(name).startswith("sqlite_autoindex_"))
+        )
+    ]
+
+
 def _of_file(connection: sqlite3.Connection) -> Iterator[str]:
+    if strange := _strange(connection):
+        yield f"the file: it holds what whyconv does not make ({', '.join(strange[:3])})."
+        return
     table, header = database.versions(connection)
     if (table, header) not in ((1, 0), (database.SCHEMA, database.SCHEMA)):
         yield "the file: its version is damaged."

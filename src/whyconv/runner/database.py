@@ -110,6 +110,7 @@ def connect_reader(file: Path) -> sqlite3.Connection:
     while True:
         connection = _connect(file, modes.pop(0))
         try:
+            connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA query_only = ON")
             connection.execute("SELECT count(*) FROM sqlite_schema").fetchone()
             return connection

@@ -20,8 +20,11 @@ CPU = "cpu"
 
 VECTORS = ("sse", "ssse", "avx", "fma", "f16c", "amx", "asimd", "sve", "neon")
 """Beginnings of the names of instruction sets for vectors, of which compilers choose."""
-SWITCHES = ("XLA_FLAGS", "JAX_DEFAULT_MATMUL_PRECISION", "JAX_ENABLE_X64", "NPY_DISABLE_CPU_FEATURES")
-"""Variables that change what is computed. What OPENBLAS_CORETYPE leads to is seen in the kernels in use."""
+SWITCHES = ("XLA_FLAGS", "JAX_", "NPY_", "TF_")
+"""Beginnings of variables that may change what is computed. What OPENBLAS_CORETYPE leads to is seen in the
+kernels in use."""
+HARMLESS = ("JAX_PLATFORMS", "JAX_COMPILATION_CACHE", "JAX_PERSISTENT_CACHE", "JAX_LOG", "JAX_DEBUG_LOG")
+"""Beginnings of those that do not, or that are described apart."""
 
 SAME_FLAGS = ("--xla_cpu_multi_thread_eigen=false",)
 """What every worker adds to XLA_FLAGS: left out, so that coordinator and workers describe one environment."""
@@ -114,7 +117,8 @@ def _load_blas(home: Path) -> None:
 
 def _switches(environ: Mapping[str, str]) -> dict[str, str]:
     """The switches that are set; flags in an order of their own, without those that every worker gets."""
-    found = {name: environ[name] for name in SWITCHES if environ.get(name)}
+    names = sorted(name for name in environ if name.startswith(SWITCHES) and not name.startswith(HARMLESS))
+    found = {name: environ[name] for name in names if environ[name]}
     flags = sorted(flag for flag in found.pop("XLA_FLAGS", "").split() if flag not in SAME_FLAGS)
     return {**found, **({"XLA_FLAGS": " ".join(flags)} if flags else {})}
 

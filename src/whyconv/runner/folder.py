@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import re
 import secrets
 import sqlite3
 import stat
@@ -14,6 +15,8 @@ from pathlib import Path
 from whyconv import system
 from whyconv.errors import UserError
 
+PART = re.compile(r".+\.(?P<writer>[0-9]{1,9})-[0-9a-f]{8}\.tmp")
+"""Names of files that are being written; see :func:`write_whole`."""
 KEPT = "every row acknowledged so far is kept"
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _BARRED = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -104,8 +107,8 @@ def write_whole(path: Path, content: bytes) -> None:
 def sweep(folder: Path, start: str = "") -> None:
     """Remove what killed writers left half written, of files whose names begin so."""
     for part in folder.glob("*.tmp"):
-        writer, _, _ = part.name.removesuffix(".tmp").rpartition(".")[2].partition("-")
-        if part.name.startswith(start) and writer.isdigit() and not system.alive(int(writer)):
+        ours = PART.fullmatch(part.name)
+        if ours and part.name.startswith(start) and not system.alive(int(ours["writer"])):
             with suppress(OSError):
                 part.unlink(missing_ok=True)
 

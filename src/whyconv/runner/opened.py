@@ -59,9 +59,10 @@ class Opened:
 def open_folder(folder: str | Path, loads: Iterable[str | Path] = ()) -> Opened:
     """Read a folder; ``loads`` are files of pieces, given by the caller now."""
     files = [Path(file) for file in loads]
+    given = {}
     for file in files:
         registry.load(file)
-    given = {file.name: registry.file_digest(file) for file in files}
+        given[registry.file_digest(file)] = file.name
     with Store.read(folder) as store:
         contents = store.contents()
     rows = contents.rows()
@@ -86,12 +87,12 @@ def open_folder(folder: str | Path, loads: Iterable[str | Path] = ()) -> Opened:
 
 
 def _changed_files(record: Run, given: Mapping[str, str]) -> list[str]:
-    """Sentences for files that are not what they were when the study was run."""
+    """Sentences for files that are not what they were when the study was run; ``given``: names by digest."""
     return [
-        f"{shown(name)} is not the file that {_name(record)} was run with (digest {given[name]}, then "
-        f"{shown(digest)}); rows of the earlier file count as missing."
+        f"{shown(name)} is not the file that {_name(record)} was run with (digest {shown(digest)}); "
+        "rows of the earlier file count as missing."
         for name, digest in _files(record)
-        if digest and given.get(name, digest) != digest
+        if digest and name in given.values() and digest not in given
     ]
 
 
@@ -104,7 +105,7 @@ def _sentence(record: Run, error: Exception) -> str:
     mend = f"; give {needed} with --load if you trust it" if needed else ""
     why = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
     why = shown(why.partition(";")[0].rstrip("."), 200)
-    return shown(f"{_name(record)} is shown as rows alone, for it cannot be planned here ({why}){mend}.", 600)
+    return shown(f"{_name(record)} is shown as rows alone, without figure or verdict: {why}{mend}.", 600)
 
 
 def _name(record: Run) -> str:

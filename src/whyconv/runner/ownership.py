@@ -49,7 +49,9 @@ def _traces(folder: Path) -> bool:
     """Whether there is anything of ours, in the folder or in the bytes of the file."""
     if (folder / journal.FILE).exists():
         return True
-    return any(carved(folder / database.FILE).values())
+    with (folder / database.FILE).open("rb") as file:
+        page = file.read(database.PAGE)
+    return b"CREATE TABLE rows (" in page or any(carved(folder / database.FILE).values())
 
 
 def _refuse_newer(connection: sqlite3.Connection, folder: Path) -> None:

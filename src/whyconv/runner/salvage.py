@@ -37,11 +37,15 @@ def salvaged(file: Path, acknowledged: Acknowledged) -> Contents:
     """All that is intact in a damaged store, and what is wrong with it. Changes nothing.
 
     A copy is read by way of SQLite first, which knows what is current; the bytes are searched for the rest.
+    What an earlier repair had salvaged, which was killed before its last step, counts, too.
     """
-    read = _by_sqlite(file, acknowledged)
+    read = _by_sqlite(file)
     found = carved(file)
+    if _complete(file).exists():
+        earlier = _by_sqlite(_complete(file))
+        found = {table: [*earlier.records[table], *found[table]] for table in found}
     records: Records = {
-        "rows": _rows(read.records["rows"], found["rows"], acknowledged),
+        "rows": _rows(read, found["rows"], acknowledged),
         "runs": _first(read.records["runs"], sorted(found["runs"], key=lambda run: run[8], reverse=True), 1),
         "environments": _first(read.records["environments"], found["environments"], 1),
         "durations": _first(read.records["durations"], found["durations"], 2),
@@ -49,34 +53,36 @@ def salvaged(file: Path, acknowledged: Acknowledged) -> Contents:
     failed = {record[0] for record in records["rows"] if record[4] == "failed"}
     told = _first(read.records["tracebacks"], found["tracebacks"], 1)
     records["tracebacks"] = [record for record in told if record[0] in failed]
-    here = {record[0] for record in records["rows"]}
-    missing = [contents.missing(key) for key in sorted(acknowledged.digests.keys() - here)]
-    gone = frozenset(key for key in read.lost | acknowledged.digests.keys() if key not in here)
-    return Contents(records, tuple(dict.fromkeys([*read.problems, *missing])), gone, read.unread)
+    lost = read.lost - {record[0] for record in records["rows"]}
+    problems = list(read.problems)
+    if not problems and (missed := acknowledged.missed(read.forms())):
+        problems.append(f"the file: its write-ahead log is damaged or gone, and {len(missed)} rows with it.")
+    return Contents(records, tuple(problems), lost).compared(acknowledged, acknowledged)
 
 
 def repair(folder: Path) -> Repair:
     """Put a whole store in the place of a damaged one. The caller holds the folder's lock."""
     file = folder / database.FILE
+    refuse_odd(_complete(file))
     found = salvaged(file, Acknowledged(folder))
     database.make(_complete(file), found.records)
-    kept = install(folder)
-    journal.rewrite(folder, found.digests())
-    return Repair(found.sentences(), len(found.digests()), found.lost, kept)
+    kept = _install(file)
+    journal.rewrite(folder, found.forms())
+    return Repair(found.sentences(), len(found.records["rows"]), found.lost, kept)
 
 
-def install(folder: Path) -> Path | None:
-    """Put the old file aside and the salvaged one in its place, if one waits for it."""
-    file = folder / database.FILE
-    complete = _complete(file)
-    refuse_odd(complete)
-    if not complete.exists():
-        return None
+def forget_earlier(folder: Path) -> None:
+    """Remove what a repair left that is not needed: the store is whole."""
+    _complete(folder / database.FILE).unlink(missing_ok=True)
+
+
+def _install(file: Path) -> Path | None:
+    """Put the old file aside and the salvaged one in its place."""
     kept = _put_aside(file)
     for end in database.BESIDE:  # must not be taken for the new file's
         file.with_name(f"{file.name}{end}").unlink(missing_ok=True)
-    complete.replace(file)
-    sync(folder)
+    _complete(file).replace(file)
+    sync(file.parent)
     return kept
 
 
@@ -94,7 +100,7 @@ def _put_aside(file: Path) -> Path | None:
             if aside.samefile(file):
                 break
         number += 1
-    for end in ("", "-wal"):
+    for end in ("", "-wal", "-journal"):
         source, target = file.with_name(f"{file.name}{end}"), aside.with_name(f"{aside.name}{end}")
         if source.exists() and not os.path.lexists(target):
             try:
@@ -104,7 +110,7 @@ def _put_aside(file: Path) -> Path | None:
     return aside
 
 
-def _by_sqlite(file: Path, acknowledged: Acknowledged) -> Contents:
+def _by_sqlite(file: Path) -> Contents:
     """What SQLite can read of a copy; a damaged file may be changed by being opened."""
     with tempfile.TemporaryDirectory(prefix="whyconv-") as place:
         copy = Path(place) / file.name
@@ -112,23 +118,28 @@ def _by_sqlite(file: Path, acknowledged: Acknowledged) -> Contents:
             with suppress(FileNotFoundError):
                 shutil.copyfile(file.with_name(f"{file.name}{end}"), copy.with_name(f"{copy.name}{end}"))
         if not copy.exists():
-            return contents.judged({}, acknowledged, ["the file: it is not here."])
+            return contents.judged({}, ["the file: it is not here."])
         try:
             with closing(database.connect_reader(copy)) as connection:
-                return contents.read(connection, acknowledged)
+                return contents.read(connection)
         except database.DAMAGE as error:
-            return contents.judged({}, acknowledged, [f"the file: {error}."])
+            return contents.judged({}, [f"the file: {contents.shown(error)}."])
 
 
-def _rows(read: list[Record], found: list[Record], acknowledged: Acknowledged) -> list[Record]:
-    """Of every row one form: the one acknowledged last, else what SQLite read, else a good one."""
-    forms: defaultdict[str, list[Record]] = defaultdict(list)
-    for record in (*read, *sorted(found, key=lambda record: record[4] != "ok")):
+def _rows(read: Contents, found: list[Record], acknowledged: Acknowledged) -> list[Record]:
+    """Of every row one form: what SQLite read, if that is newer than was acknowledged; else the one that was
+    acknowledged last; else what SQLite read, or a good one.
+    """
+    forms, current = defaultdict(list), read.forms()
+    for record in (*read.records["rows"], *sorted(found, key=lambda record: record[4] != "ok")):
         forms[record[0]].append(record)
-    return [
-        next((each for each in known if each[-1][:16] == acknowledged.latest(key)), known[0])
-        for key, known in forms.items()
-    ]
+    chosen = []
+    for key, known in forms.items():
+        start, attempt = acknowledged.latest.get(key, ("", 0))
+        newer = key in current and current[key][1] > attempt
+        told = next((each for each in known if each[-1][:16] == start), known[0])
+        chosen.append(known[0] if newer else told)
+    return chosen
 
 
 def _first(read: list[Record], found: list[Record], names: int) -> list[Record]:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Sequence
+from math import isfinite
 from typing import Any
 
 from whyconv.spec import digest, to_json
@@ -33,8 +34,32 @@ def unseal(columns: Sequence[str]) -> Row:
     """The row of intact columns (see :func:`complaint`)."""
     fields = dict(zip(COLUMNS, columns, strict=False))
     for name in ("spec", "versions", "result", "trace"):
-        fields[name] = json.loads(fields[name])
+        fields[name] = json.loads(fields[name], parse_constant=_refused)
     return Row(**fields)  # pyright: ignore[reportArgumentType]
+
+
+def _refused(name: str) -> None:
+    raise ValueError(f"{name} is no number")
+
+
+def _plain_row(row: Row) -> bool:
+    """Whether a row has the shapes that a worker lets through: named numbers and texts, series of them."""
+    parts = (row.spec, row.versions, row.result, row.trace)
+    pieces = (
+        [row.spec.get(name) for name in ("task", "network", "learner")] if isinstance(row.spec, dict) else []
+    )
+    return (
+        all(isinstance(part, dict) for part in parts)
+        and all(isinstance(piece, dict | None) for piece in pieces)
+        and all(map(_scalar, row.result.values()))
+        and all(isinstance(series, list) and all(map(_scalar, series)) for series in row.trace.values())
+    )
+
+
+def _scalar(value: Any) -> bool:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return abs(value) < 2**63
+    return isinstance(value, str | bool) or (isinstance(value, float) and isfinite(value))
 
 
 def sealed(table: str, *values: str | int | float) -> Record:
@@ -67,6 +92,8 @@ def _of_row(record: Sequence[Any]) -> str:
     if digest(texts) != stored:
         return "its digest does not match what it holds"
     row = unseal(texts)
+    if row.status not in ("ok", "failed") or not _plain_row(row):
+        return "it holds what no trial leaves"
     if row.key != digest({"spec": row.spec, "versions": row.versions})[:32]:
         return "its key is not that of its specification"
     if row.stem != digest(row.spec)[:32]:
@@ -76,7 +103,9 @@ def _of_row(record: Sequence[Any]) -> str:
 
 def _of_environment(record: Sequence[Any]) -> str:
     name, text = record
-    return "" if environment_id(text) == name else "its description was changed"
+    if environment_id(text) != name:
+        return "its description was changed"
+    return "" if isinstance(json.loads(text), dict) else "it is no description"
 
 
 def _of_run(record: Sequence[Any]) -> str:
@@ -85,9 +114,18 @@ def _of_run(record: Sequence[Any]) -> str:
         return "its settings were changed"
     if stored != UNSEALED and sealed("runs", *record[:-1])[-1] != stored:
         return "its command, its times or its list of files was changed"
-    if not isinstance(json.loads(loads), list) or not isinstance(seeds, int):
+    files = json.loads(loads)
+    if not isinstance(files, list) or not isinstance(seeds, int) or not all(map(_file, files)):
         return "its list of files was changed"
+    if not all(isinstance(value, str) for value in record[6:]):
+        return "it does not hold text"
     return ""
+
+
+def _file(each: Any) -> bool:
+    """A file as it is listed now, or a path as the first version had it."""
+    named = isinstance(each, dict) and all(isinstance(each.get(name), str) for name in ("file", "digest"))
+    return named or isinstance(each, str)
 
 
 def _of_duration(record: Sequence[Any]) -> str:

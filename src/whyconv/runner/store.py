@@ -68,9 +68,11 @@ class Store:
     def read(cls, folder: str | Path) -> Self:
         """The store in ``folder`` for reading, also while another process writes to it."""
         folder = Path(folder)
-        if not (folder / database.FILE).is_file():
+        if not (folder / database.FILE).is_file() and not (folder / journal.FILE).is_file():
             raise UserError(f"there is no store in {folder}; run a study into it, or name another folder.")
         refuse_others(folder)
+        if not (folder / database.FILE).exists():
+            return cls(folder, None)  # deleted: the list of acknowledged rows tells what was there
         with telling(folder):
             try:
                 return cls(folder, database.connect_reader(folder / database.FILE))
@@ -115,7 +117,7 @@ class Store:
         with telling(self.folder):
             acknowledged = Acknowledged(self.folder)
             if self._connection is not None:
-                found = contents.read(self._connection, acknowledged)
+                found = contents.read(self._connection).compared(acknowledged, Acknowledged(self.folder))
                 if not found.problems:
                     return found
             return salvage.salvaged(self.folder / database.FILE, acknowledged)
@@ -159,7 +161,7 @@ class Store:
                 _insert(connection, "tracebacks", sealed("tracebacks", row.key, traceback))
         with telling(self.folder):
             assert self._journal is not None
-            self._journal.add([(row.key, columns[-1])])
+            self._journal.add({row.key: (columns[-1], attempt)})
         self.check_in_place()
 
     def record_environment(self, description: Mapping[str, Any]) -> str:
@@ -188,12 +190,16 @@ class Store:
 
     def _catch_up(self, found: Contents) -> None:
         """Note what was committed and, because its writer was killed just then, not noted."""
-        acknowledged, digests = Acknowledged(self.folder), found.digests()
+        acknowledged, forms = Acknowledged(self.folder), found.forms()
         if acknowledged.damaged or acknowledged.torn:
-            journal.rewrite(self.folder, digests)
+            journal.rewrite(self.folder, forms)
             acknowledged = Acknowledged(self.folder)
         self._journal = journal.Writer(self.folder)
-        self._journal.add((k, each) for k, each in digests.items() if acknowledged.latest(k) != each[:16])
+        self._journal.add(
+            (key, (digest, attempt))
+            for key, (digest, attempt) in forms.items()
+            if acknowledged.latest.get(key) != (digest[:16], attempt)
+        )
 
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
@@ -212,15 +218,15 @@ class Store:
 def _made_whole(folder: Path) -> tuple[Contents, Repair | None]:
     """Have a whole store in the folder: a new one, the one that is there, or what can be salvaged of it."""
     sweep(folder)
-    salvage.install(folder)  # a repair that was killed before its last step
     file = folder / database.FILE
     acknowledged = Acknowledged(folder)
-    if not file.exists() and not acknowledged.digests:
+    if not file.exists() and not acknowledged.latest:
         database.make(file)
     found = _examined(file, acknowledged)
     if found is not None and not found.problems:
-        repair = Repair(found.sentences(), len(found.digests()), found.lost, None) if found.unread else None
-        return found, repair
+        salvage.forget_earlier(folder)
+        said, rows = found.sentences(), len(found.records["rows"])
+        return found, Repair(said, rows, found.lost, None) if said else None
     repair = salvage.repair(folder)
     found = _examined(file, Acknowledged(folder))
     if found is None or found.problems:
@@ -234,7 +240,7 @@ def _examined(file: Path, acknowledged: Acknowledged) -> Contents | None:
         return None
     try:
         with closing(database.connect_reader(file)) as connection:
-            return contents.read(connection, acknowledged)
+            return contents.read(connection).compared(acknowledged, acknowledged)
     except database.DAMAGE as error:
         if not database.is_damage(error):
             raise

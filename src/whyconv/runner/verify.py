@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from whyconv.runner import journal
 from whyconv.runner.store import Store
 
 
@@ -16,6 +18,8 @@ class Findings:
     problems: tuple[str, ...]
     remarks: tuple[str, ...]
     intact: Mapping[str, int]
+    listed: bool = True
+    """Whether there is a list of acknowledged rows."""
 
 
 def verify(folder: str | Path) -> Findings:
@@ -25,4 +29,5 @@ def verify(folder: str | Path) -> Findings:
     with Store.read(folder) as store:
         found = store.contents()
     intact = {table: len(records) for table, records in found.records.items()}
-    return Findings(found.sentences(), tuple(found.remarks()), intact)
+    listed = os.path.lexists(Path(folder) / journal.FILE)
+    return Findings(found.sentences(), tuple(found.remarks()), intact, listed)
