@@ -297,6 +297,18 @@ def open_runs(folder: str | Path, load: str | Path | Iterable[str | Path] = ()) 
     return runs_of(found)
 
 
+def unfit(run: Run) -> str:
+    """Why the rows of a run cannot be judged and drawn, in a sentence; empty if they can.
+
+    Rows of others may hold a word where the study expects a number.
+    """
+    try:
+        _ = run.judgement, run.tables, len(run.table) and run.summary
+    except Exception as error:
+        return f"{run.study.name} cannot be judged and drawn from these rows ({said(error)})."
+    return ""
+
+
 def runs_of(found: Opened) -> list[Run]:
     """The runs of an opened folder."""
     return [

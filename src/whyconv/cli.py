@@ -209,7 +209,9 @@ def report(
     _note(found.problems, found.remarks)
     claims = api.check(check, load or (), watch=_announcer(False)) if check else []
     path = assemble(found, out or folder / "report.html", claims, _command_line())
-    terminal.print_verdicts(claims, api.runs_of(found))
+    runs = api.runs_of(found)
+    _note((), filter(None, map(api.unfit, runs)))
+    terminal.print_verdicts(claims, [run for run in runs if not api.unfit(run)])
     print(f"Report: {path}")
     if found.problems:
         raise typer.Exit(1)

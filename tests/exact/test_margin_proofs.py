@@ -73,7 +73,7 @@ def test_nearly_separable_and_just_not_separable_rows(distance):
         except Undecidable as unknown:
             assert distance < (2e-6 if EXTENDED else 2e-4), "float64 holds 1e-9 only down to about 1e-6"
             assert unknown.separable
-        with pytest.raises(NotSeparable, match=r"no vector separates these rows: .* has length \d"):
+        with pytest.raises(NotSeparable, match=r"no vector separates these rows by .* has length \d"):
             least_norm(nearly(np.random.default_rng(seed), -distance))
 
 

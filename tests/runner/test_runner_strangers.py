@@ -252,6 +252,26 @@ def test_a_page_that_cannot_be_written_leaves_the_old_one(folder, monkeypatch):
     assert not list(folder.glob("*.tmp"))
 
 
+def test_words_where_numbers_belong_leave_a_page_and_a_sentence(folder, tmp_path, monkeypatch):
+    with Store.open(folder) as store:
+        store.put(row(trial("work", 10, 0), result={"value": "hello"}), 0.5)
+    monkeypatch.setattr(FakeGrid, "judge", lambda self, table: table["value"].sum() / 2)
+    page = assemble(open_folder(folder), tmp_path / "page.html", [], "").read_text()
+    assert "fake-grid cannot be judged and drawn from these rows (TypeError" in page
+
+
+def test_failed_rows_do_not_steer_the_plan_of_a_reader(tmp_path):
+    from runner_fakes import FakeSearch
+
+    study = FakeSearch(seeds=1)
+    (first,) = study.plan({})
+    with Store.open(tmp_path / "out") as store:
+        store.put(row(first.trial, status="failed", result={}, trace={}, error="no"), 0.5)
+        store.record_run(study, "quick", [], "")
+    (run,) = open_folder(tmp_path / "out").runs
+    assert [point.trial.key for point in run.points] == [first.trial.key]
+
+
 FORGED = {
     "a list for a result": {"result": "[1,2]"},
     "a dictionary inside": {"result": '{"value":{"a":1}}'},

@@ -21,7 +21,7 @@ SHORT, LONG = 1e-70, 1e70
 
 
 class NotSeparable(ValueError):
-    """No vector has a positive product with every row; a combination of the rows vanishes."""
+    """No vector has a cosine above ``VANISHES`` with every row; a combination of the rows vanishes so far."""
 
 
 class Undecidable(ArithmeticError):
@@ -76,8 +76,8 @@ def least_norm(rows: Floats) -> Separator:
             return proof.separator(unit)
         if proof.upper == np.inf and proof.length <= VANISHES:
             raise NotSeparable(
-                "no vector separates these rows: a convex combination of them at length one "
-                f"has length {proof.length:.1e}"
+                f"no vector separates these rows by a cosine above {VANISHES:g}: a convex combination of "
+                f"them at length one has length {proof.length:.1e}"
             )
     raise proof.failure(unit)
 

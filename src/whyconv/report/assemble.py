@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from whyconv.api import Run, runs_of
+from whyconv.api import Run, runs_of, unfit
 from whyconv.report.filters_picture import filters
 from whyconv.report.html import Page, Section, write
 from whyconv.report.wording import count
@@ -19,7 +19,8 @@ LOOSE_SHOWN = 1000
 
 def assemble(found: Opened, path: Path, claims: list[dict[str, Any]], command: str) -> Path:
     """Write the report of a folder, with ``claims`` as decided beforehand."""
-    runs = runs_of(found)
+    every = runs_of(found)
+    runs = [run for run in every if not unfit(run)]
     seen = [run.study.name for run in runs]
     sections = [section(run, run.study.name not in seen[:n]) for n, run in enumerate(runs)]
     page = Page(
@@ -28,7 +29,7 @@ def assemble(found: Opened, path: Path, claims: list[dict[str, Any]], command: s
         sections=[*sections, *loose_rows(found)],
         environment=_environment(runs, found.environments()),
         command=command,
-        notes=_notes(found),
+        notes=[*_notes(found), *filter(None, map(unfit, every))],
     )
     return write(page, path)
 
