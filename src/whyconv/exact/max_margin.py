@@ -74,7 +74,7 @@ def least_norm(rows: Floats) -> Separator:
             proof.consider(vector / shortest, multipliers / (shortest * lengths))
         if proof.upper < np.inf and abs(proof.upper / proof.lower - 1) <= GAP:
             return proof.separator(unit)
-        if proof.upper == np.inf and proof.length <= VANISHES:
+        if proof.length <= VANISHES:  # also if a vector was found that separates them by rounding alone
             raise NotSeparable(
                 f"no vector separates these rows by a cosine above {VANISHES:g}: a convex combination of "
                 f"them at length one has length {proof.length:.1e}"
