@@ -150,6 +150,7 @@ def _beating(send: Send) -> Callable[[float], None]:
 def _prepare(loads: list[str], execute: str) -> Callable[..., Any]:
     from whyconv import registry
 
+    registry.pieces("task")  # imports all pieces now, in no trial's time
     for file in loads:
         registry.load(file)
     module, _, name = execute.partition(":")
