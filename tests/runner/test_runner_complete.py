@@ -82,7 +82,7 @@ FATES = {
 
 def test_a_trial_that_ends_badly_costs_itself_only(tmp_path):
     study = FakeGrid(does=tuple(FATES), ms=(10,), seeds=2)
-    _, summary = run(study, tmp_path, limit=5.0)
+    _, summary = run(study, tmp_path, limit=2.0)
     errors = {does: set() for does in FATES}
     for each in summary.rows.values():
         errors[each.spec["learner"].get("does", "work")].add(each.error)

@@ -371,16 +371,18 @@ def test_what_changes_bytes_changes_the_environment():
         ("", ""),
         ("OPENBLAS_CORETYPE", "Prescott"),
         ("XLA_FLAGS", "--xla_cpu_max_isa=SSE4_2"),
+        ("JAX_THREEFRY_PARTITIONABLE", "0"),
         ("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false"),
+        ("JAX_COMPILATION_CACHE_DIR", "elsewhere"),
     ):
         environ = {key: each for key, each in os.environ.items() if key != "XLA_FLAGS"}
         environ.update({name: value} if name else {})
         command = [sys.executable, "-c", program]
         done = subprocess.run(command, env=environ, capture_output=True, text=True, check=True)
         seen[name, value] = done.stdout.split()[0]
-    plain, kernel, flags, ours = seen.values()
-    assert len({plain, kernel, flags}) == 3
-    assert ours == plain
+    plain, *others, ours, cache = seen.values()
+    assert len({plain, *others}) == 4
+    assert ours == cache == plain
 
 
 def test_differences_of_environments_in_words():

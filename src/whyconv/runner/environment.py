@@ -20,7 +20,7 @@ CPU = "cpu"
 
 VECTORS = ("sse", "ssse", "avx", "fma", "f16c", "amx", "asimd", "sve", "neon")
 """Beginnings of the names of instruction sets for vectors, of which compilers choose."""
-SWITCHES = ("XLA_FLAGS", "JAX_", "NPY_", "TF_")
+SWITCHES = ("XLA_FLAGS", "JAX_", "NPY_")
 """Beginnings of variables that may change what is computed. What OPENBLAS_CORETYPE leads to is seen in the
 kernels in use."""
 HARMLESS = ("JAX_PLATFORMS", "JAX_COMPILATION_CACHE", "JAX_PERSISTENT_CACHE", "JAX_LOG", "JAX_DEBUG_LOG")
