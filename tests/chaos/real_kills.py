@@ -56,7 +56,9 @@ def experiment(number: int, place: Path) -> Counter[str]:
     counts: Counter[str] = Counter()
     known: set[str] = set()
     for _ in range(KILLS_A_FOLDER):
-        process = subprocess.Popen(command(folder), env=environ(folder), stderr=subprocess.DEVNULL)
+        process = subprocess.Popen(
+            command(folder), env=environ(folder), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        )
         time.sleep(chance.uniform(1.0, 7.0))
         running = process.poll() is None
         process.kill()
