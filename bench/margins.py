@@ -26,7 +26,7 @@ from machine import describe
 sys.path.append(str(Path(__file__).parent.parent / "tests" / "exact"))
 from margin_samples import DEGENERATE, last_bits, nearly, separable
 
-from whyconv.exact.margin_routes import PRECISION, interior_point
+from whyconv.exact.margins.margin_routes import PRECISION, interior_point
 
 Answer = tuple[np.ndarray, np.ndarray]
 

@@ -30,7 +30,7 @@ END = 16
 
 def exact(given: Values) -> np.ndarray:
     """whyconv's engine."""
-    from whyconv.exact.fourier import partials
+    from whyconv.exact.fourier.front import partials
 
     return np.asarray(partials("tanh", given["weights"], float(given["bias"]), range(given["size"])).value)
 

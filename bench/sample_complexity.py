@@ -31,7 +31,7 @@ from whyconv import api, registry
 from whyconv.measure.complexity import SampleComplexity
 from whyconv.runner.store import Store
 from whyconv.settings import configure
-from whyconv.studies._complexity import told as shown
+from whyconv.studies.complexity import told as shown
 
 BENCH = Path(__file__).parent
 OUT = Path("build/bench/sample_complexity.json")

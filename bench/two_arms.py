@@ -6,9 +6,9 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from whyconv.studies._detection_arms import CONV_POOL, MLP, arms
-from whyconv.studies._grid import Arm
-from whyconv.studies.brutzkus_fig3a import Figure3a
+from whyconv.papers.brutzkus.studies.detection_arms import CONV_POOL, MLP, arms
+from whyconv.papers.brutzkus.studies.fig3a import Figure3a
+from whyconv.studies.grid import Arm
 
 
 class TwoArms(Figure3a, name="bench.fig3a"):

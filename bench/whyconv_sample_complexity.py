@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, ClassVar
 
 from pydantic import Field, field_validator
 
+from whyconv.papers.lahoti.studies.signal_study import CNN, LCN, contestants
+from whyconv.papers.lahoti.studies.vary_k import VaryK
 from whyconv.studies import Judgement
-from whyconv.studies._grid import Arm
-from whyconv.studies._lahoti import CNN, LCN, contestants
-from whyconv.studies.lahoti_vary_k import VaryK
+from whyconv.studies.grid import Arm
 from whyconv.verdict import Evidence
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import get_args
 import pytest
 
 from whyconv import api
-from whyconv.exact.max_margin import Undecidable
+from whyconv.cli.terminal import COLOURS
+from whyconv.exact.margins.max_margin import Undecidable
 from whyconv.report.wording import MEANINGS
-from whyconv.terminal import COLOURS
 from whyconv.verdict import Evidence, Verdict
 
 HOLDS, FAILS = Evidence("holds", {"n": 3}), Evidence("fails")

@@ -166,7 +166,7 @@ def run(
     if watch is not None:
         summary = complete(chosen, folder, options, watch)
     else:
-        from whyconv.terminal import Progress
+        from whyconv.cli.terminal import Progress
 
         with Progress(chosen) as progress:
             summary = complete(chosen, folder, options, progress.watch)

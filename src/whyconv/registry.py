@@ -1,9 +1,10 @@
 """Where pieces are found by kind and name. There is no list to edit: a new file is enough.
 
-The rooms of the package (``tasks``, ``networks``, ``learners``, ``studies``, ``claims``) are
-imported module by module when the first question is asked; so are the entry points that other
-packages publish in the group ``whyconv``, and the files a user gives with ``--load``. None of
-the package's own modules imports JAX or scikit-learn at its top, so asking is quick.
+The rooms ``tasks``, ``networks`` and ``learners``, and the ``claims`` and ``studies`` of every folder in
+``whyconv.papers``, are imported module by module when the first question is asked. So are the papers of
+others (folders of a package ``whyconv_papers`` anywhere on Python's path, laid out like ours), the entry
+points that other packages publish in the group ``whyconv``, and the files a user gives with ``--load``.
+None of the package's own modules imports JAX or scikit-learn at its top, so asking is quick.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from __future__ import annotations
 import difflib
 import hashlib
 import importlib
+import importlib.util
 import pkgutil
 import sys
 from functools import cache
@@ -23,6 +25,10 @@ from whyconv.errors import UserError, said
 from whyconv.paths import given_path
 
 KINDS = {"task": "tasks", "network": "networks", "learner": "learners", "study": "studies", "claim": "claims"}
+ROOMS = ("tasks", "networks", "learners")
+PAPERS = ("whyconv.papers", "whyconv_papers")
+"""Our papers, and those that others put on Python's path."""
+PAPER_ROOMS = ("claims", "studies")
 _pieces: dict[tuple[str, str], type[Any]] = {}
 _loading: list[str] = []
 LARGEST = 10_000_000
@@ -133,11 +139,23 @@ def _home(piece: type[Any]) -> str:
     return name.rpartition("_")[0] if name.startswith("whyconv_user_") else name
 
 
+def _modules(name: str) -> list[str]:
+    """Import a package and all modules in it; their full names. None for a plain module."""
+    package = importlib.import_module(name)
+    names = [f"{name}.{module.name}" for module in pkgutil.iter_modules(getattr(package, "__path__", ()))]
+    for each in names:
+        importlib.import_module(each)
+    return names
+
+
 @cache
 def _discover() -> None:
-    for room in KINDS.values():
-        package = importlib.import_module(f"whyconv.{room}")
-        for module in pkgutil.iter_modules(package.__path__):
-            importlib.import_module(f"whyconv.{room}.{module.name}")
+    for room in ROOMS:
+        _modules(f"whyconv.{room}")
+    for shelf in PAPERS:
+        for paper in _modules(shelf) if importlib.util.find_spec(shelf) else ():
+            for room in _modules(paper):
+                if room.rpartition(".")[2] in PAPER_ROOMS:
+                    _modules(room)
     for point in entry_points(group="whyconv"):
         point.load()

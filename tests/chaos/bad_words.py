@@ -215,7 +215,7 @@ def _kept_inside(word: str) -> str:
 @cache
 def _tree() -> dict[tuple[str, ...], dict[str, bool]]:
     """For every command its options, and whether each takes a value."""
-    from whyconv.cli import app
+    from whyconv.cli.main import app
 
     def walk(command: Any, path: tuple[str, ...]) -> None:
         for name, inner in getattr(command, "commands", {}).items():

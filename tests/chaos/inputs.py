@@ -128,7 +128,8 @@ class World:
 
     def call(self, given: Line) -> Answer:
         """Run the command line here; all that it sets in this process is put back."""
-        from whyconv import cli, registry
+        from whyconv import registry
+        from whyconv.cli import main as cli
 
         home = {name: str(self.root / place) for name, place in (("HOME", "home"), ("TMPDIR", "tmp"))}
         surroundings = {**os.environ, **home, "COLUMNS": "80", **given.environment}
@@ -209,9 +210,10 @@ def _costless() -> Iterator[None]:
     """Replace what would cost time: trials, claims, drawings, downloads, the longest of the exact sums."""
     import typer
 
-    from whyconv import api, terminal
+    from whyconv import api
+    from whyconv.cli import terminal
     from whyconv.errors import UserError
-    from whyconv.exact import fourier_lattice, fourier_meet, fourier_trapezoid
+    from whyconv.exact.fourier import lattice, meet, trapezoid
     from whyconv.report import assemble
     from whyconv.runner import coordinator, recompute
     from whyconv.runner.store import Store
@@ -244,9 +246,9 @@ def _costless() -> Iterator[None]:
             (download, "fetch", fetch),
             (api, "_decided", lambda claim, part: Evidence("holds")),
             (assemble, "runs_of", lambda found: []),
-            (fourier_trapezoid, "MOST_WORK", 1e7),
-            (fourier_lattice, "MOST_WORK", 1e9),
-            (fourier_meet, "MOST_BITS", 30),
+            (trapezoid, "MOST_WORK", 1e7),
+            (lattice, "MOST_WORK", 1e9),
+            (meet, "MOST_BITS", 30),
         ]:
             stack.enter_context(mock.patch.object(place, name, fake))
         yield

@@ -23,7 +23,7 @@ WORDS = ("run", "brutzkus.fig3a", "--seeds", "3", "--set", "m=[20,40]", "--set",
 
 def command(folder: Path) -> list[str]:
     """The command line of the study into this folder."""
-    return [sys.executable, "-c", "from whyconv.cli import main; main()", *WORDS, "--out", str(folder)]
+    return [sys.executable, "-c", "from whyconv.cli.main import main; main()", *WORDS, "--out", str(folder)]
 
 
 def environ(folder: Path) -> dict[str, str]:

@@ -5,7 +5,7 @@ import typer
 from bad_words import Line, line
 from inputs import World, _ill_told, run
 
-from whyconv import listing
+from whyconv.cli import listing
 
 NEST = "[" * 2000
 """Whether that is too deep to be read or only lacks its end depends on the version of Python."""

@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 
 from whyconv.errors import UserError
 from whyconv.exact import clip, coefficient, on_lattice, partials, piecewise_linear
-from whyconv.exact.activations import resolve
-from whyconv.exact.fourier import ENGINES
-from whyconv.exact.fourier_neuron import Neuron
+from whyconv.exact.fourier.activations import resolve
+from whyconv.exact.fourier.front import ENGINES
+from whyconv.exact.fourier.neuron import Neuron
 
 ANALYTIC = ("tanh", "sigmoid", "erf")
 ZIGZAG = piecewise_linear([(-1, 0), (0, 2), (Fraction(1, 2), -1)], left=Fraction(1, 3), right=-2)

@@ -13,7 +13,7 @@ from mpmath import mp, mpf
 
 from whyconv.errors import UserError
 from whyconv.exact import Gaussian, Signs, coefficient, expected_gradient_square, expected_square, partials
-from whyconv.exact.activations import resolve
+from whyconv.exact.fourier.activations import resolve
 
 
 def plain_counts(n_bits, size):

@@ -19,13 +19,13 @@ from whyconv.exact import (
     coefficient,
     expected_square,
     fourier_gap,
-    fourier_trapezoid,
     level_weights,
     on_lattice,
     partials,
     piecewise_linear,
 )
-from whyconv.exact.activations import NAMED, resolve
+from whyconv.exact.fourier import trapezoid
+from whyconv.exact.fourier.activations import NAMED, resolve
 
 GAUSSIAN = np.random.default_rng(1).standard_normal(200)
 
@@ -132,7 +132,7 @@ def test_the_integral_is_cut_where_nothing_is_left(monkeypatch, size, k):
     """Many different weights make short blocks of t, so the cut is close to where it is meant to be."""
     weights = np.random.default_rng(2).standard_normal(1500) * size
     found = partials("tanh", weights, 0.3, range(k))
-    monkeypatch.setattr(fourier_trapezoid, "NEGLIGIBLE", 200.0)
+    monkeypatch.setattr(trapezoid, "NEGLIGIBLE", 200.0)
     further = partials("tanh", weights, 0.3, range(k))
     assert np.abs(found.log10 - further.log10).max() < 1e-12
 
@@ -237,14 +237,14 @@ def test_bad_activations_are_refused():
 
 
 def test_the_command_line_starts_without_numpy():
-    code = "import sys, whyconv.cli; sys.exit('numpy' in sys.modules)"
+    code = "import sys, whyconv.cli.main; sys.exit('numpy' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
 def test_the_estimate_of_work_counts_the_bits_of_the_set(monkeypatch):
     """The integrand of a large set has its peak at a large t, so that many more t are met."""
     weights = np.full(200, 200**-0.5) * np.linspace(0.5, 1.5, 200)
-    monkeypatch.setattr(fourier_trapezoid, "MOST_WORK", 3e5)
+    monkeypatch.setattr(trapezoid, "MOST_WORK", 3e5)
     assert len(partials("tanh", weights, 0.3, range(3))) == 200
     with pytest.raises(UserError, match="a set of 100 bits"):
         partials("tanh", weights, 0.3, range(100))

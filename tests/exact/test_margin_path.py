@@ -6,8 +6,8 @@ from margin_samples import separation
 from scipy.optimize import minimize_scalar
 from sklearn.svm import LinearSVC
 
-from whyconv.exact import margin_path, max_margin
-from whyconv.exact.margin_path import GAP, SoftMargins, bracket, follow, line_search
+from whyconv.exact.margins import margin_path, max_margin
+from whyconv.exact.margins.margin_path import GAP, SoftMargins, bracket, follow, line_search
 
 THRESHOLD = 1e-6
 

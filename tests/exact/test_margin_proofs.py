@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from margin_samples import DEGENERATE, last_bits, nearly, separable
 
-from whyconv.exact import margin_routes, max_margin
-from whyconv.exact.max_margin import GAP, NotSeparable, Proof, Undecidable, least_norm
+from whyconv.exact.margins import margin_routes, max_margin
+from whyconv.exact.margins.max_margin import GAP, NotSeparable, Proof, Undecidable, least_norm
 
 EXTENDED = np.finfo(np.longdouble).eps < 1e-18
 """Not everywhere: where long double is double, proofs allow for more rounding, and less is decided."""

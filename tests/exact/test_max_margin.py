@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.svm import SVC
 
-from whyconv.exact import max_margin
+from whyconv.exact.margins import max_margin
 
 
 def _separable(seed, count, width):

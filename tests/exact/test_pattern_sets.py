@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whyconv.exact import max_pooling, pattern_sets
+from whyconv.exact import pattern_sets
+from whyconv.papers.brutzkus.exact import max_pooling
 
 
 @pytest.mark.parametrize(("positions", "patterns"), [(2, 3), (3, 4), (4, 5), (5, 4), (4, 6), (2, 6)])

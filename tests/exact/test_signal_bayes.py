@@ -9,9 +9,9 @@ from hypothesis import strategies as st
 from scipy import stats
 from test_signal_risk import plain
 
-from whyconv.exact.signal_bayes import bayes_risk, log_odds, posterior
-from whyconv.exact.signal_law import SignalLaw, simulate
-from whyconv.exact.signal_risk import linear_risk, oracle
+from whyconv.exact.signal.bayes import bayes_risk, log_odds, posterior
+from whyconv.exact.signal.law import SignalLaw, simulate
+from whyconv.exact.signal.risk import linear_risk, oracle
 
 DENSITY = {
     "gaussian": stats.norm().pdf,

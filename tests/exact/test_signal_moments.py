@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, stats
 
-from whyconv.exact.signal_moments import gaussian_moments, noise_moments, soft_threshold
+from whyconv.exact.signal.moments import gaussian_moments, noise_moments, soft_threshold
 
 WEIGHTS = st.lists(st.floats(0.2, 1.5), min_size=3, max_size=6, unique_by=lambda v: round(v, 1))
 

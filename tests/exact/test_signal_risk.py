@@ -5,10 +5,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from whyconv.exact.signal_law import SignalLaw, simulate
-from whyconv.exact.signal_moments import gaussian_moments, soft_threshold
-from whyconv.exact.signal_rates import first_step_alignment, rate
-from whyconv.exact.signal_risk import linear_risk, mixed_risk, oracle, population_risk
+from whyconv.exact.signal.law import SignalLaw, simulate
+from whyconv.exact.signal.moments import gaussian_moments, soft_threshold
+from whyconv.exact.signal.risk import linear_risk, mixed_risk, oracle, population_risk
+from whyconv.papers.lahoti.exact.rates import first_step_alignment, rate
 
 
 def plain(patches, dim=4, sigma=0.1, **fields):

@@ -5,15 +5,15 @@ import numpy as np
 import pytest
 
 from conftest import NoCheckpoint
-from whyconv.exact.first_layer import Schedule, descend_on_inputs
-from whyconv.exact.second_layer import descend
 from whyconv.execution import capacity, draw, train_in_segments
 from whyconv.learners import Job
 from whyconv.learners.layerwise import Layerwise
 from whyconv.networks.dense import MLP
 from whyconv.networks.pooling import ConvPool
+from whyconv.papers.brutzkus.exact.first_layer import Schedule, descend_on_inputs
+from whyconv.papers.brutzkus.exact.second_layer import descend
+from whyconv.papers.brutzkus.studies.layerwise import theorem_start
 from whyconv.streams import streams
-from whyconv.studies.brutzkus_layerwise import theorem_start
 from whyconv.tasks.detection import Detection
 from whyconv.trial import Trial
 

@@ -7,7 +7,7 @@ import pytest
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
-from whyconv.exact import margin_path, margin_routes, max_margin
+from whyconv.exact.margins import margin_path, margin_routes, max_margin
 from whyconv.learners import Job, margin
 from whyconv.learners.margin import LinearSVM
 from whyconv.tasks import Sample

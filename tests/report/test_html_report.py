@@ -10,8 +10,8 @@ import pytest
 from report_samples import claim, learning_curves, page, rows, section
 
 from whyconv.measure.intervals import summarise
+from whyconv.papers.brutzkus.pictures import figure1
 from whyconv.report.html import Page, render, write
-from whyconv.report.pictures import figure1
 from whyconv.studies import Judgement
 from whyconv.verdict import Evidence
 

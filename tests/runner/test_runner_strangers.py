@@ -71,7 +71,7 @@ def forge_run(folder, **changes):
 
 
 def cli(*words, cwd):
-    program = "from whyconv.cli import main; main()"
+    program = "from whyconv.cli.main import main; main()"
     return subprocess.run(
         [sys.executable, "-c", program, *words], cwd=cwd, capture_output=True, text=True, check=False
     )

@@ -6,9 +6,9 @@ import pytest
 
 from whyconv import registry
 from whyconv.errors import UserError
+from whyconv.papers.brutzkus.studies.detection_arms import CONV_POOL, MLP, SCRAMBLED, SVM
+from whyconv.papers.brutzkus.studies.sample_complexity import crossing
 from whyconv.settings import configure
-from whyconv.studies._detection_arms import CONV_POOL, MLP, SCRAMBLED, SVM
-from whyconv.studies.brutzkus_sample_complexity import crossing
 
 
 def table(study, errors, training=None, spread=0.004):

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from whyconv.errors import UserError
-from whyconv.exact.signal_moments import soft_threshold
+from whyconv.exact.signal.moments import soft_threshold
 from whyconv.execution import draw, sampler
 from whyconv.spec import build
 from whyconv.streams import stream

@@ -5,8 +5,8 @@ Shalev-Shwartz), are to be had from here: ``from whyconv.exact import coefficien
 docs/exact.md says what is exact and which engine does what. The other modules are imported by name.
 """
 
-from whyconv.exact.activations import Activation, clip, piecewise_linear
-from whyconv.exact.fourier import (
+from whyconv.exact.fourier.activations import Activation, clip, piecewise_linear
+from whyconv.exact.fourier.front import (
     FourierGap,
     Gaussian,
     Signs,
@@ -18,8 +18,8 @@ from whyconv.exact.fourier import (
     level_weights,
     partials,
 )
-from whyconv.exact.fourier_lattice import on_lattice
-from whyconv.exact.scaled import Choice, Scaled
+from whyconv.exact.fourier.lattice import on_lattice
+from whyconv.exact.fourier.scaled import Choice, Scaled
 
 __all__ = [
     "Activation",

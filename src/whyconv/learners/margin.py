@@ -27,12 +27,12 @@ class LinearSVM(Learner, name="svm"):
 
     1. The hard margin, min |w|^2 s.t. y_i w.x_i >= 1, with the proof that it is the least up to a part of
        10^-9; or the proof that no w has y_i w.x_i > 0 for every i: a combination of the examples that
-       vanishes (:func:`whyconv.exact.max_margin.least_norm`).
+       vanishes (:func:`.max_margin.least_norm`).
     2. If not separable, the soft margin with squared hinge loss, its C chosen from ``grid`` on the last
        fifth of the sample and refitted on all of it.
 
     On large samples (m * inputs^1.5 above 10^7) both by Newton's method instead
-    (:mod:`whyconv.exact.margin_path`): separable means that t = max min_i y_i w.x_i over |w_j| <= 1 is proved
+    (:mod:`.margin_path`): separable means that t = max min_i y_i w.x_i over |w_j| <= 1 is proved
     to be above 10^-6, not separable that it is proved to be below, and the hard margin is accepted with a
     duality gap of at most 10^-6.
 
@@ -76,7 +76,7 @@ class LinearSVM(Learner, name="svm"):
 
     def _at_once(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float, float]:
         """Weights, whether separable, C."""
-        from whyconv.exact.max_margin import NotSeparable, Undecidable, least_norm
+        from whyconv.exact.margins.max_margin import NotSeparable, Undecidable, least_norm
 
         try:
             return least_norm(y[:, None] * x).vector, 1.0, math.inf
@@ -91,7 +91,7 @@ class LinearSVM(Learner, name="svm"):
 
     def _along_the_path(self, rows: np.ndarray) -> np.ndarray:
         """The same for a large sample, ``rows`` = y_i x_i."""
-        from whyconv.exact.margin_path import SoftMargins, follow
+        from whyconv.exact.margins.margin_path import SoftMargins, follow
 
         end = follow(rows, SEPARABLE)
         if end.separator is not None:

@@ -11,9 +11,9 @@ from whyconv.lazy import jax, jnp, np
 from whyconv.tasks import Sample, Task
 
 if TYPE_CHECKING:
-    from whyconv.exact.signal_bayes import BayesRisk
-    from whyconv.exact.signal_law import SignalLaw
-    from whyconv.exact.signal_risk import Oracle
+    from whyconv.exact.signal.bayes import BayesRisk
+    from whyconv.exact.signal.law import SignalLaw
+    from whyconv.exact.signal.risk import Oracle
 
 ROUNDING = 1e-5
 """Slack for filters in single precision: a threshold set to 3 sigma is one."""
@@ -222,7 +222,7 @@ class Signal(Task, name="signal"):
 
     def law(self, world: jax.Array | None = None) -> SignalLaw:
         """The law before any rotation, for :mod:`whyconv.exact`; with flat signals if no world is given."""
-        from whyconv.exact.signal_law import SignalLaw
+        from whyconv.exact.signal.law import SignalLaw
 
         if world is None:
             signal = self.live() / np.sqrt(np.asarray(self.sizes))[:, None]
@@ -250,13 +250,13 @@ class Signal(Task, name="signal"):
         flat signals, |w*_j| = 1/sqrt(d), under other noise; under a shift rolled signals count as orthogonal
         to the signal, which they are in the mean (at d = 20, shift = 2 worlds are about 5 % below).
         """
-        from whyconv.exact.signal_risk import oracle
+        from whyconv.exact.signal.risk import oracle
 
         return oracle(self.law(world), self._projections() if world is None else None)
 
     def linear_risk(self, world: jax.Array | None = None) -> float:
         """The least risk of c sum_i <signal_i, x_i>; the world as in :meth:`oracle`."""
-        from whyconv.exact.signal_risk import linear_risk
+        from whyconv.exact.signal.risk import linear_risk
 
         return linear_risk(self.law(world), self._projections() if world is None else None)
 
@@ -267,10 +267,10 @@ class Signal(Task, name="signal"):
     def posterior(self, world: jax.Array, x: Any) -> np.ndarray:
         """E[y | x] for inputs (example, patches, patch_dim) as shown; its sign is the best rule.
 
-        Exact for every knob: :func:`whyconv.exact.signal_bayes.posterior`, after undoing the rotation.
+        Exact for every knob: :func:`.bayes.posterior`, after undoing the rotation.
         Single precision blurs what is decided by equality by 1e-6, or 2e-5 under a rotation.
         """
-        from whyconv.exact.signal_bayes import posterior
+        from whyconv.exact.signal.bayes import posterior
 
         wide = np.asarray(x).dtype == np.float64
         tolerance = 1e-12 if wide else 1e-6 if self.rotated == "no" else 2e-5
@@ -281,7 +281,7 @@ class Signal(Task, name="signal"):
 
         A rotation changes neither, nor does the world for Gaussian noise without a shift.
         """
-        from whyconv.exact.signal_bayes import bayes_risk
+        from whyconv.exact.signal.bayes import bayes_risk
 
         return bayes_risk(self.law(world), draws, seed)
 
@@ -309,7 +309,7 @@ class Signal(Task, name="signal"):
         - *denoises*, for local nodes: 3 s_i <= b for all, s_i the standard deviation of <w_i, noise>, and
           b < <w_i, mu_i> where patch i may hold a signal.
         """
-        from whyconv.exact.signal_risk import mixed_risk, population_risk
+        from whyconv.exact.signal.risk import mixed_risk, population_risk
 
         law = self.law(world)
         nodes = self.unrotate(world, filters)

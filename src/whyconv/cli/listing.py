@@ -1,0 +1,245 @@
+"""What there is, in words: all pieces, one piece with its settings, or one study with its forecast."""
+
+from __future__ import annotations
+
+import difflib
+import inspect
+import json
+import shutil
+import textwrap
+from typing import Any
+
+from whyconv import registry
+from whyconv.cli.plain_text import unmarked, wrapped
+from whyconv.errors import UserError
+from whyconv.report.wording import count
+from whyconv.runner.forecast import duration, forecast
+from whyconv.settings import configure
+from whyconv.spec import Piece, Spec, plain
+from whyconv.system import cores
+
+
+def everything(paper: str = "") -> dict[str, list[dict[str, str]]]:
+    """Every piece by kind, or those of a paper: its name, its first line, its reference."""
+    order = ("study", "claim", "task", "network", "learner")
+    return {
+        registry.KINDS[kind]: [
+            {"name": piece.name, "summary": piece.summary(), "reference": piece.reference}
+            for piece in registry.pieces(kind)
+            if not paper or piece.name.partition(".")[0] == paper
+        ]
+        for kind in order
+    }
+
+
+def one(name: str) -> dict[str, Any]:
+    """A paper's studies and claims; a study with its grid and forecast; any other piece with its settings."""
+    pieces = [piece for kind in registry.KINDS for piece in registry.pieces(kind)]
+    found = [piece for piece in pieces if piece.name == name]
+    if not found and any(piece.name.partition(".")[0] == name for piece in pieces):
+        return everything(name)
+    if not found:
+        close = difflib.get_close_matches(name, [piece.name for piece in pieces])
+        hint = f"did you mean {' or '.join(close)}? " if close else ""
+        raise UserError(f"there is nothing named {name!r}; {hint}whyconv list shows all names.")
+    piece = found[0]
+    if piece.kind == "study":
+        return study(name)
+    schema = piece.model_json_schema().get("properties", {})
+    return {
+        "kind": piece.kind,
+        "name": name,
+        "text": "\n\n".join(_documents(piece)),
+        "reference": piece.reference,
+        "settings": {
+            field: {"default": about.get("default"), "allowed": _allowed(about)}
+            for field, about in schema.items()
+        },
+    }
+
+
+def _documents(piece: type[Piece]) -> list[str]:
+    """What a piece says of itself, then what the classes say that it has settings from, nearest first.
+
+    What every piece of its kind says is left out; a piece that it is made from is named.
+    """
+    contract = next(base for base in piece.__mro__ if "kind" in vars(base))
+    shared = [
+        base
+        for base in piece.__mro__[1:]
+        if base not in contract.__mro__ and (issubclass(base, Piece) or base.__module__ == piece.__module__)
+    ]
+    told = [inspect.cleandoc(piece.__doc__ or "")]
+    for base in shared:
+        text, name = inspect.cleandoc(base.__doc__ or ""), vars(base).get("name", "")
+        if text and text not in told:
+            told += [f"Otherwise it is as {name}:", text] if name else [text]
+    return told
+
+
+def _allowed(about: dict[str, Any]) -> str:
+    """The values a setting may have, from its JSON schema."""
+    parts = [part for part in about.get("anyOf", [about]) if part.get("type") != "null"]
+    words = []
+    for part in parts:
+        if "enum" in part:
+            words.append(", ".join(str(value) for value in part["enum"]))
+            continue
+        kind = str(part.get("type", ""))
+        kind = {"array": "list", "integer": "whole number", "boolean": "true or false"}.get(kind, kind)
+        signs = (("minimum", ">="), ("exclusiveMinimum", ">"), ("maximum", "<="), ("exclusiveMaximum", "<"))
+        limits = [f"{sign} {part[key]:g}" for key, sign in signs if key in part]
+        words.append(" ".join([kind, " and ".join(limits)]).strip())
+    return " or ".join(words)
+
+
+def study(name: str) -> dict[str, Any]:
+    """One study: criterion, control, and for every preset its settings, trials and forecast."""
+    piece = registry.find("study", name)
+    presets = {}
+    for preset in piece.presets:
+        chosen = configure(name, preset)
+        points = chosen.plan({})
+        guess = forecast(chosen.outlook(), cores())
+        grid: dict[str, list[Any]] = {}
+        for point in points:
+            for label, value in point.labels.items():
+                if value not in grid.setdefault(label, []):
+                    grid[label].append(value)
+        presets[preset] = {
+            "data": chosen.data(),
+            "grid": grid,
+            "seeds": chosen.seeds,
+            "trials": guess.trials,
+            "seconds": round(guess.seconds, 1),
+            "seconds_at_most": round(guess.seconds_limit, 1),
+            "workers": guess.workers,
+            "memory_bytes": round(guess.memory),
+        }
+    return {
+        "study": name,
+        "summary": piece.summary(),
+        "reference": piece.reference,
+        "criterion": piece.criterion,
+        "control": piece.broken,
+        "adaptive": piece.adaptive,
+        "settings": _settings(piece),
+        "presets": presets,
+    }
+
+
+def _settings(piece: type[Any]) -> dict[str, dict[str, Any]]:
+    """Every setting of a study with its default, and what the preset quick sets differently in it."""
+    default, changes = piece(), piece.presets.get("quick", {})
+    quick = configure(piece.name) if changes else default
+    told: dict[str, dict[str, Any]] = {
+        field: {"default": _value(getattr(default, field))} for field in sorted(piece.model_fields)
+    }
+    for path in changes:
+        here, there = (_value(_at(study, path)) for study in (default, quick))
+        if here != there:
+            told[path.partition(".")[0]].setdefault("quick", {})[path] = there
+    return told
+
+
+def _at(value: Any, path: str) -> Any:
+    """The setting of a path such as ``task.positions``."""
+    for part in path.split("."):
+        value = getattr(value, part) if isinstance(value, Spec) else value[part]
+    return value
+
+
+def _value(value: Any) -> Any:
+    """A setting as --set takes it: a piece is its name alone where all its own settings are the defaults."""
+    if isinstance(value, Spec) and not isinstance(value, Piece):
+        return {name: _value(getattr(value, name)) for name in type(value).model_fields}
+    return _named(plain(value))
+
+
+def _named(value: Any) -> Any:
+    if isinstance(value, dict):
+        return (
+            value["name"] if list(value) == ["name"] else {key: _named(item) for key, item in value.items()}
+        )
+    return value
+
+
+def text(told: dict[str, Any]) -> str:
+    """The same for people, fitted to the terminal."""
+    width = min(shutil.get_terminal_size((80, 24)).columns, 120)
+    if "studies" in told:
+        return _pieces(told, width)
+    return _study(told, width) if "study" in told else _piece(told, width)
+
+
+def _piece(told: dict[str, Any], width: int) -> str:
+    lines = [f"{told['kind']} {told['name']}", wrapped(told["reference"], width), ""]
+    lines += [wrapped(told["text"], width), ""]
+    for field, about in told["settings"].items():
+        default = "" if about["default"] is None else f", default {json.dumps(about['default'])}"
+        lines += _indented(f"{field}: {about['allowed']}{default}", width)
+    return "\n".join(lines)
+
+
+def _pieces(told: dict[str, Any], width: int) -> str:
+    lines = []
+    for kind, pieces in told.items():
+        if not pieces:
+            continue
+        lines.append(kind.upper())
+        margin = max(len(piece["name"]) for piece in pieces) + 4
+        for piece in pieces:
+            head = f"  {piece['name']:<{margin - 2}}"
+            place = piece["reference"].partition(", ")[2] or piece["reference"]
+            line = f"{head}[{place}] {unmarked(piece['summary'])}"
+            lines.append(line if len(line) <= width else line[: width - 3].rstrip() + "...")
+        lines.append("")
+    papers = {
+        piece["name"].partition(".")[0]: piece["reference"].partition(", ")[0]
+        for piece in told["studies"] + told["claims"]
+    }
+    lines += [f"{short}: {authors}" for short, authors in sorted(papers.items())]
+    more = "whyconv list NAME tells more: a study's grid, presets and forecast, a piece's settings."
+    return "\n".join([*lines, wrapped(more, width)])
+
+
+def _study(told: dict[str, Any], width: int) -> str:
+    def paragraph(text: str) -> list[str]:
+        return textwrap.wrap(unmarked(text), width, subsequent_indent="  ", break_on_hyphens=False)
+
+    lines = [*paragraph(f"{told['study']} - {told['summary']}"), *paragraph(told["reference"]), ""]
+    lines += paragraph(f"criterion: {told['criterion']}") + paragraph(f"control: {told['control']}")
+    lines += ["", "settings with their defaults (--set NAME=VALUE):"]
+    for field, setting in told["settings"].items():
+        quick = ", ".join(
+            f"{'' if path == field else f'{path} = '}{_shown(value)}"
+            for path, value in setting.get("quick", {}).items()
+        )
+        default = _shown(setting["default"])
+        lines += _indented(f"{field}: {default}{f'; quick: {quick}' if quick else ''}", width)
+    lines.append("")
+    about = "about " if told["adaptive"] else ""
+    for name, preset in told["presets"].items():
+        trials, seeds = count(preset["trials"], "trial"), count(preset["seeds"], "seed")
+        lines += paragraph(
+            f"preset {name}: {about}{trials}, {seeds}, about "
+            f"{duration(preset['seconds'])} on {count(preset['workers'], 'worker')} (at most "
+            f"{duration(preset['seconds_at_most'])}), {preset['memory_bytes'] / 1e9:.1f} GB"
+        )
+        if preset["data"]:
+            lines += _indented(preset["data"], width)
+        for label, values in preset["grid"].items():
+            first = ", first" if label == "m" and told["adaptive"] else ""
+            between = "; " if any("," in str(value) for value in values) else ", "
+            lines += _indented(f"{label}{first}: {between.join(str(value) for value in values)}", width)
+    return "\n".join(lines)
+
+
+def _indented(text: str, width: int) -> list[str]:
+    """A line below a heading, wrapped."""
+    return textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
+
+
+def _shown(value: Any) -> str:
+    """A setting as on the command line: a word as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value)

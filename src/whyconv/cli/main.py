@@ -1,0 +1,404 @@
+"""The command line, a thin skin over :mod:`whyconv.api`. Exit codes: 0 good, 1 not as hoped, 2 bad input."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Iterable
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from whyconv.cli.data import Data, data_app, use
+from whyconv.cli.errors import (
+    finish_output,
+    leave_output,
+    output_works,
+    require_output,
+    require_text,
+    told,
+)
+from whyconv.cli.exact import exact_app
+from whyconv.errors import UserError
+from whyconv.paths import given_path
+
+if TYPE_CHECKING:
+    from whyconv.runner.recompute import Recomputed
+    from whyconv.runner.verify import Findings
+
+app = typer.Typer(
+    name="whyconv",
+    help="What are locality, weight sharing and max-pooling worth? Theorems and figures, run and judged.",
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    epilog="Start with: whyconv list, whyconv check malach, whyconv run brutzkus.fig3a",
+)
+
+LONGEST = 1000
+"""Letters of a sentence on what a folder holds, which may have come from anywhere."""
+NAMED = 10
+"""Damages that are named beside what was asked for."""
+
+GROUPS = {"exact": exact_app, "data": data_app}
+for _name, _group in GROUPS.items():
+    app.add_typer(_group, name=_name)
+
+
+@app.callback(invoke_without_command=True)
+def _options(
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+) -> None:
+    if version:
+        from whyconv import __version__
+
+        print(__version__)
+        raise typer.Exit()
+
+
+Load = Annotated[
+    list[str] | None, typer.Option(help="A file of your own tasks, networks, learners, studies, claims.")
+]
+Folder = Annotated[
+    Path,
+    typer.Argument(metavar="DIR", parser=given_path, help="A folder of rows, as made by run --out DIR."),
+]
+
+
+@app.command(
+    "list", epilog="Examples: whyconv list; whyconv list brutzkus.fig3a; whyconv list k-pattern --json"
+)
+def list_(
+    name: Annotated[
+        str | None,
+        typer.Argument(help="A paper; a study, for its grid and forecast; any piece, for its settings."),
+    ] = None,
+    load: Load = None,
+    data: Data = None,
+    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+) -> None:
+    """What there is: studies, claims, tasks, networks, learners; or one of them in detail."""
+    from whyconv import registry
+    from whyconv.cli import listing
+
+    use(data)
+    for file in load or ():
+        registry.load(file)
+    told = listing.everything() if name is None else listing.one(name)
+    print(json.dumps(told, indent=2) if as_json else listing.text(told))
+
+
+@app.command(epilog="Example: whyconv run brutzkus.fig3a --preset paper --set task.positions=20 --out my-run")
+def run(
+    study: Annotated[list[str], typer.Argument(metavar="STUDY|PAPER", help="Studies, or all of a paper.")],
+    preset: Annotated[
+        str, typer.Option(help="quick takes a minute or so, paper has the paper's sizes.")
+    ] = "quick",
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="A setting, as in task.positions=20.")
+    ] = None,
+    seeds: Annotated[int | None, typer.Option(help="Repetitions.")] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", parser=given_path, help="Where rows go; default whyconv-runs."),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Worker processes; default one a core.")] = None,
+    load: Load = None,
+    data: Data = None,
+    retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed trials again.")] = False,
+    fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed trial.")] = False,
+    limit: Annotated[
+        float, typer.Option(help="Seconds without progress after which a trial is hung.")
+    ] = 300.0,
+    strict_environment: Annotated[
+        bool, typer.Option("--strict-environment", help="Compute rows of another environment anew.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Start also what does not fit into cores, memory or disk.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Verdict, means and tables, for programs.")] = False,
+) -> None:
+    """Run a study's missing trials, show its means and its verdict. The same command again resumes."""
+    from whyconv import api, registry
+    from whyconv.cli import terminal
+    from whyconv.runner.events import Interrupted, TrialFailed
+    from whyconv.settings import configure
+
+    use(data)
+    for file in load or ():
+        registry.load(file)
+    names = [name for each in study for name in api.chosen_studies(each)]
+    for name in names:
+        configure(name, preset, set_ or (), seeds)  # refuse all before anything runs
+    done = []
+    for name in names:
+        if len(names) > 1:
+            print(name, file=sys.stderr)
+        options: dict[str, Any] = {"retry_failed": retry_failed, "fail_fast": fail_fast, "limit": limit}
+        options |= {"strict_environment": strict_environment, "force": force}
+        try:
+            done.append(api.run(name, preset, set_ or (), seeds, out, workers, load or (), data, **options))
+        except Interrupted as stop:
+            terminal.complain(str(stop))
+            raise typer.Exit(130) from None
+        except TrialFailed as stop:
+            terminal.complain(str(stop))
+            raise typer.Exit(1) from None
+    if as_json:
+        told = [_run_as_json(each) for each in done]
+        print(_json(told[0] if len(names) == 1 else told))
+    elif len(names) == 1:
+        terminal.print_means(done[0])
+        terminal.print_judgement(done[0])
+        terminal.print_tables(done[0].tables)
+    else:
+        terminal.print_verdicts([], done)
+    if not as_json:
+        words = ["whyconv", "report", str(done[0].out)]
+        words += [word for file in load or () for word in ("--load", file)]
+        print(f"Rows: {done[0].out}. Figures: {shlex.join(words)}")
+    if any(each.failed for each in done):
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Examples: whyconv check brutzkus; whyconv check brutzkus.lemma5.2 --json")
+def check(
+    which: Annotated[str, typer.Argument(metavar="[CLAIM|PAPER|all]", help="What to decide.")] = "all",
+    load: Load = None,
+    as_json: Annotated[bool, typer.Option("--json", help="A list of objects, for programs.")] = False,
+) -> None:
+    """Decide claims, each with its control. Exit 0 only if all is as recorded and every control flips."""
+    from whyconv import api
+    from whyconv.cli import terminal
+    from whyconv.report.wording import count
+
+    claims = api.check(which, load or (), watch=_announcer(as_json))
+    good = [api.as_expected(claim) for claim in claims]
+    if as_json:
+        print(_json(claims))
+    else:
+        terminal.print_claims(claims, good)
+        each = "" if len(good) == 1 else "every one of these "
+        told = f"{sum(good)} of {count(len(good), 'claim')} as recorded"
+        print(f"{told}, {each}with a control that flips it." if any(good) else f"{told}.")
+    if not all(good):
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example: whyconv report whyconv-runs --check brutzkus")
+def report(
+    folder: Folder,
+    out: Annotated[
+        Path | None, typer.Option(metavar="FILE", parser=given_path, help="Default DIR/report.html.")
+    ] = None,
+    check: Annotated[
+        str | None, typer.Option(metavar="CLAIM|PAPER|all", help="Claims to decide and show.")
+    ] = None,
+    load: Load = None,
+    data: Data = None,
+) -> None:
+    """Write one self-contained HTML file: verdicts, figures, commands, seeds, environment."""
+    from whyconv import api
+    from whyconv.cli import terminal
+    from whyconv.cli.waiting import planning
+    from whyconv.report.assemble import assemble
+    from whyconv.runner.opened import open_folder
+
+    use(data)
+    with planning():
+        found = open_folder(folder, load or ())
+    _note(found.problems, found.remarks)
+    claims = api.check(check, load or (), watch=_announcer(False)) if check else []
+    path = assemble(found, out or folder / "report.html", claims, _command_line())
+    runs = api.runs_of(found)
+    _note((), filter(None, map(api.unfit, runs)))
+    terminal.print_verdicts(claims, [run for run in runs if not api.unfit(run)])
+    print(f"Report: {path}")
+    if found.problems:
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Example: whyconv export whyconv-runs --parquet")
+def export(
+    folder: Folder,
+    csv: Annotated[bool, typer.Option("--csv", help="Comma-separated values (the default).")] = False,
+    parquet: Annotated[bool, typer.Option("--parquet", help="Parquet; needs whyconv[parquet].")] = False,
+    load: Load = None,
+) -> None:
+    """Write the rows as tables into DIR/export."""
+    from whyconv.cli.waiting import planning
+    from whyconv.runner.export import export as write
+
+    if csv and parquet:
+        raise UserError("--csv and --parquet were both given; choose one.")
+    with planning():
+        done = write(folder, "parquet" if parquet else "csv", load or ())
+    _note(done.problems, done.remarks)
+    for path in done.paths:
+        print(path)
+    if done.problems:
+        raise typer.Exit(1)
+
+
+@app.command(epilog="Examples: whyconv verify whyconv-runs; whyconv verify whyconv-runs --deep --rows 5")
+def verify(
+    folder: Folder,
+    deep: Annotated[bool, typer.Option("--deep", help="Compute a few rows again and compare bytes.")] = False,
+    rows: Annotated[
+        int | None, typer.Option(metavar="N", help="How many rows --deep computes again; default 3.")
+    ] = None,
+    load: Load = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Read all that is stored, compare it with its digests, and name what is damaged or gone.
+
+    Exit 0 only if nothing is.
+    """
+    from whyconv.runner.recompute import recompute
+    from whyconv.runner.verify import verify as look
+
+    if not deep and (rows is not None or load):
+        raise UserError("--rows or --load was given without --deep, which alone uses them; add --deep.")
+    found = look(folder)
+    again = recompute(folder, 3 if rows is None else rows, load or (), watch=_computed) if deep else None
+    problems = (*found.problems, *(again.problems if again else ()))
+    if as_json:
+        told = {"problems": problems, "remarks": found.remarks, "intact": found.intact}
+        if again:
+            told["recomputed"] = {"same": again.same, "left_out": again.left_out}
+        print(_json(told))
+    else:
+        _print_findings(found, again)
+    if problems:
+        raise typer.Exit(1)
+
+
+def _print_findings(found: Findings, again: Recomputed | None) -> None:
+    from whyconv.report.wording import count
+    from whyconv.runner.contents import shown
+
+    for sentence in (*found.problems, *found.remarks):
+        print(shown(sentence, LONGEST))
+    kinds = [count(number, table.removesuffix("s")) for table, number in found.intact.items()]
+    if found.problems:
+        print(f"Intact: {', '.join(kinds)}. The command that made the rows, run again, repairs the store.")
+    else:
+        kinds += ["the list of acknowledged rows"] * found.listed + ["the file's own structure"]
+        print(f"{count(found.intact['rows'], 'row')}, all intact. Looked at {', '.join(kinds)}.")
+    if again is not None:
+        for sentence in again.problems:
+            print(shown(sentence, LONGEST))
+        others = "; ".join(f"{count(number, 'row')} {why}" for why, number in again.left_out.items())
+        told = f" (left out: {others})" if others else ""
+        total = len(again.same) + len(again.problems)
+        print(f"Computed again: {count(total, 'row')}, {len(again.same)} the same to the byte{told}.")
+
+
+def _computed(key: str) -> None:
+    """Says on stderr that a row was computed again, if someone is looking."""
+    if sys.stderr.isatty():
+        print(f"computed again: {key}", file=sys.stderr)
+
+
+def _note(problems: Iterable[str], remarks: Iterable[str]) -> None:
+    """What must be known of a folder, beside what was asked for."""
+    from whyconv.runner.contents import shown
+
+    named = list(problems)
+    for sentence in named[:NAMED]:
+        print(f"damaged: {shown(sentence, LONGEST)}", file=sys.stderr)
+    if len(named) > NAMED:
+        print(f"damaged: {len(named) - NAMED} more; whyconv verify names them all.", file=sys.stderr)
+    for sentence in remarks:
+        print(f"note: {shown(sentence, LONGEST)}", file=sys.stderr)
+
+
+def main() -> None:
+    """Run the command line; every mistake of the user is one sentence and exit code 2."""
+    from whyconv.cli.terminal import complain
+
+    try:
+        require_output()
+        require_text(sys.argv[1:])
+        code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
+        finish_output()
+    except BrokenPipeError:
+        leave_output()
+        code = 0
+    except typer.Exit as error:
+        code = error.exit_code
+    except (KeyboardInterrupt, typer.Abort):
+        complain("interrupted.")
+        code = 130
+    except Exception as error:
+        if (sentence := told(error, _subcommand())) is None:
+            raise
+        output_works()
+        complain(sentence)
+        code = 2
+    sys.exit(code if isinstance(code, int) else 0)
+
+
+def _subcommand() -> str:
+    """The command that was given, as far as there is one, with a space behind it."""
+    words = [word for word in sys.argv[1:3] if not word.startswith("-")]
+    known = [*GROUPS, *_commands(app)]
+    if not words or words[0] not in known:
+        return ""
+    inside = _commands(GROUPS[words[0]]) if words[0] in GROUPS else []
+    return " ".join([words[0], *(word for word in words[1:] if word in inside)]) + " "
+
+
+def _commands(group: typer.Typer) -> list[str]:
+    commands = group.registered_commands
+    return [command.name or command.callback.__name__ for command in commands if command.callback]
+
+
+def _command_line() -> str:
+    return shlex.join(["whyconv", *sys.argv[1:]])
+
+
+def _announcer(quiet: bool) -> Any:
+    """Names each claim on stderr as its turn comes, if someone is looking."""
+    if quiet or not sys.stderr.isatty():
+        return lambda name: None
+    return lambda name: print(
+        f"\r\033[K{name and f'checking {name} ...'}", end="", file=sys.stderr, flush=True
+    )
+
+
+def _run_as_json(done: Any) -> dict[str, Any]:
+    judgement = done.judgement
+    return {
+        "study": done.study.name,
+        "verdict": done.verdict,
+        "control_verdict": judgement.control.verdict if judgement else None,
+        "numbers": dict(judgement.evidence.numbers) if judgement else {},
+        "outcome": done.study.outcome,
+        "means": _records(done.summary),
+        "tables": {title: _records(frame) for title, frame in done.tables.items()},
+        "failed": done.failed,
+        "out": str(done.out),
+        "command": done.command,
+    }
+
+
+def _json(told: Any) -> str:
+    """JSON text, in which what is no finite number is null."""
+    return json.dumps(_finite(told), indent=2, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
+
+
+def _records(frame: Any) -> list[dict[str, Any]]:
+    """The lines of a data frame; what is no finite number is null."""
+    return json.loads(frame.to_json(orient="records", double_precision=15))

@@ -1,0 +1,1 @@
+"""Separators of least norm and soft margins, each accepted with its proof only."""

@@ -1,0 +1,85 @@
+"""Ways to a least-norm separator, or to the proof that there is none. They propose, and are not believed.
+
+The problem is min |v|^2 s.t. units @ v >= sides > 0 with rows of length one. At its solution
+v = units.T lambda with lambda >= 0, and lambda_i > 0 only where units_i . v = sides_i. Where there is no
+solution, some lambda >= 0 other than 0 has units.T lambda = 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+Pair = tuple[Floats, Floats]
+"""A vector v and multipliers lambda."""
+PRECISION = 1e-12
+"""What the interior point method is asked for; rounding may keep it from getting there."""
+CUTOFF = 1e-10
+"""Singular values below this part of the largest count as zero: rows may be equal up to their last bits."""
+
+
+def proposals(units: Floats, sides: Floats) -> Iterator[list[Pair]]:
+    """The quickest first; each is followed by what it becomes when the rows it rests on are solved exactly.
+
+    1. An interior point method. 2. The same, not stopping where it takes the problem for infeasible, as it
+    does of nearly separable rows. 3. The path of soft margins, which shares nothing with it.
+    """
+    from whyconv.exact.margins.margin_path import path
+
+    for patient in (False, True):
+        pair = interior_point(units, sides, patient)
+        yield [pair, *polished(units, sides, *pair)]
+    for vector, multipliers in path(units / sides[:, None]):
+        pair = vector, multipliers / sides
+        yield [pair, *polished(units, sides, *pair)]
+
+
+def interior_point(units: Floats, sides: Floats, patient: bool = False) -> Pair:
+    """v and lambda by PIQP. Where rows are fewer than columns, R of units.T = Q R takes their place.
+
+    Source: Schwan, Jiang, Kuhn & Jones, PIQP: A proximal interior-point quadratic programming solver.
+    Chosen by measurement (bench/margins.py). Cost: count x width^2 operations an iteration, 10 to 30 of
+    them, 250 at most.
+    """
+    import piqp
+
+    basis, matrix = None, units
+    if len(units) < units.shape[1]:
+        basis, triangle = np.linalg.qr(units.T)
+        matrix = triangle.T
+    solver = piqp.DenseSolver()
+    for name in ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel"):
+        setattr(solver.settings, name, PRECISION)
+    if patient:
+        solver.settings.infeasibility_threshold = np.inf
+    width = matrix.shape[1]
+    solver.setup(np.eye(width), np.zeros(width), G=matrix, h_l=sides)
+    solver.solve()
+    vector, multipliers = np.array(solver.result.x), np.array(solver.result.z_l)
+    return vector if basis is None else basis @ vector, multipliers
+
+
+def polished(units: Floats, sides: Floats, vector: Floats, multipliers: Floats) -> list[Pair]:
+    """What an approximate solution becomes if the rows that it rests on, lambda_i > units_i . v - sides_i,
+    are the right ones.
+
+    v is the shortest vector with units_i . v = sides_i for these rows. lambda is moved as little as possible,
+    so that units.T lambda is v; and, for the case that there is no solution, so that it is 0.
+    """
+    active = multipliers > units @ vector - sides
+    if not active.any():
+        return []
+    left, values, right = np.linalg.svd(units[active], full_matrices=False)
+    kept = values > CUTOFF * values[0]
+    left, values, right = left[:, kept], values[kept], right[kept]
+    exact = right.T @ (left.T @ sides[active] / values)
+    found = []
+    for target in (exact, np.zeros_like(exact)):
+        moved = np.zeros(len(units))
+        short = target - units[active].T @ multipliers[active]
+        moved[active] = np.maximum(0.0, multipliers[active] + left @ (right @ short / values))
+        found.append((exact, moved))
+    return found

@@ -1,0 +1,159 @@
+"""Least-norm separators: min |v|^2 subject to rows @ v >= 1, each answer with the proof that it is one."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+GAP = 1e-9
+"""Upper over lower bound of the least squared norm, minus one, at which it counts as solved. The claims ask
+this much. Let c be the largest cosine that one vector can have with every row: float64 holds the separator
+to about 1e-16 / c, so that this much can be had down to c = 1e-6 or so."""
+VANISHES = 1e-12
+"""Rows count as not separable if c is proved to be at most this. Zero itself is out of reach: a change of the
+rows in their last bits moves c by 1e-16, and what the solvers find is a little coarser."""
+SHORT, LONG = 1e-70, 1e70
+"""Lengths whose squares, and the ratio of squares, float64 holds."""
+
+
+class NotSeparable(ValueError):
+    """No vector has a cosine above ``VANISHES`` with every row; a combination of the rows vanishes so far."""
+
+
+class Undecidable(ArithmeticError):
+    """Neither the least-norm separator was found nor a combination of the rows that vanishes.
+
+    ``separable``: a vector that separates the rows was found all the same, and is not proved to be the least.
+    """
+
+    def __init__(self, message: str, separable: bool) -> None:
+        super().__init__(message)
+        self.separable = separable
+
+
+@dataclass(frozen=True)
+class Separator:
+    """A least-norm separator v, its multipliers >= 0 with v = rows.T @ multipliers, and |v|^2."""
+
+    vector: Floats
+    multipliers: Floats
+    norm2: float
+
+
+def least_norm(rows: Floats) -> Separator:
+    """min |v|^2 s.t. rows @ v >= 1, where ``rows`` holds y_i z_i.
+
+    Solvers propose (:mod:`.margin_routes`), :class:`Proof` accepts: a separator that is the
+    least up to ``GAP``; or, to say that there is none, a convex combination of the rows at length one that is
+    shorter than ``VANISHES`` (by Gordan's theorem there is one of length 0; c is at most its length).
+
+    Raises NotSeparable with the latter proof, Undecidable without either, and ValueError for rows that are
+    no finite matrix or whose squares float64 does not hold. Cost: count x width^2 operations for each of
+    about ten iterations of the first solver.
+    """
+    from whyconv.exact.margins.margin_routes import proposals
+
+    rows = np.asarray(rows, np.float64)
+    if rows.ndim != 2 or not rows.size or not np.isfinite(rows).all():
+        raise ValueError(f"rows must be a matrix of finite numbers, and these (shape {rows.shape}) are not")
+    lengths = _lengths(rows)
+    shortest = float(lengths.min())
+    if shortest == 0:
+        raise NotSeparable("no vector separates these rows: one of them is zero")
+    if not SHORT <= shortest <= lengths.max() <= LONG:
+        raise ValueError(f"rows must have lengths between {SHORT:g} and {LONG:g}; scale them")
+    unit = 2.0 ** math.floor(math.log2(shortest))  # a power of two: dividing by it is exact
+    rows, lengths, shortest = rows / unit, lengths / unit, shortest / unit
+    proof = Proof(rows, lengths)
+    for pairs in proposals(rows / lengths[:, None], shortest / lengths):
+        for vector, multipliers in pairs:
+            proof.consider(vector / shortest, multipliers / (shortest * lengths))
+        if proof.upper < np.inf and abs(proof.upper / proof.lower - 1) <= GAP:
+            return proof.separator(unit)
+        if proof.length <= VANISHES:  # also if a vector was found that separates them by rounding alone
+            raise NotSeparable(
+                f"no vector separates these rows by a cosine above {VANISHES:g}: a convex combination of "
+                f"them at length one has length {proof.length:.1e}"
+            )
+    raise proof.failure(unit)
+
+
+class Proof:
+    """What is proved of a set of rows by the best of the vectors and multipliers proposed so far.
+
+    ``lower`` <= least |v|^2 <= ``upper`` by weak duality (:func:`certified_range`), and c <= ``length``, that
+    of a convex combination of the rows at length one. Products are summed in extended precision, and allowed
+    the largest error that a sum of so many terms can have, so that no decision depends on how a library
+    orders its sums. Where long double is no longer than double, the allowance grows and more is left open.
+    """
+
+    def __init__(self, rows: Floats, lengths: Floats) -> None:
+        self._rows, self._lengths = rows.astype(np.longdouble), lengths
+        self._error = tuple((terms + 2) * float(np.finfo(np.longdouble).eps) for terms in rows.shape)
+        self._vector, self._multipliers = np.zeros(0), np.zeros(0)
+        self.lower, self.upper, self.length = 0.0, np.inf, np.inf
+
+    def consider(self, vector: Floats, multipliers: Floats) -> None:
+        """A vector and multipliers of any scale and any worth, each judged by itself."""
+        if np.isfinite(vector).all():
+            self._from_above(vector)
+        if np.isfinite(multipliers).all():
+            self._from_below(np.maximum(multipliers, 0.0))
+
+    def _from_above(self, vector: Floats) -> None:
+        size = float(np.linalg.norm(vector))
+        least = float((self._rows @ vector - self._error[1] * self._lengths * size).min())
+        if least > 0 and (size / least) ** 2 < self.upper:
+            self.upper, self._vector = (size / least) ** 2, vector / least
+
+    def _from_below(self, multipliers: Floats) -> None:
+        total = float(multipliers @ self._lengths)
+        if total <= 0:
+            return
+        size = float(np.linalg.norm(multipliers @ self._rows)) + self._error[0] * total
+        self.length = min(self.length, size / total)
+        scale = float(multipliers.sum()) / size
+        if scale**2 > self.lower:
+            self.lower, self._multipliers = scale**2, multipliers * (scale / size)
+
+    def separator(self, unit: float) -> Separator:
+        """Of ``unit`` times the rows: the best vector, scaled to a least product of 1, and multipliers."""
+        return Separator(self._vector / unit, self._multipliers / unit**2, self.upper / unit**2)
+
+    def failure(self, unit: float) -> Undecidable:
+        """What is known of ``unit`` times the rows where that is not enough."""
+        rows = f"{len(self._rows)} rows"
+        if self.upper < np.inf:
+            part = f"larger by a part of {self.upper / self.lower - 1:.1e} at most"
+            known = f"it is at least {self.lower / unit**2:.9g}, and {part}"
+            return Undecidable(f"{rows} can be separated, but the least |v|^2 is not found: {known}", True)
+        known = f"the shortest convex combination found of them at length one has length {self.length:.1e}"
+        return Undecidable(f"whether {rows} can be separated is not decided: {known}", False)
+
+
+def certified_range(rows: Floats, separator: Separator) -> tuple[float, float]:
+    """Lower and upper bound on the least squared norm, from weak duality; how they came about is no matter.
+
+    Upper: |v|^2 / (min_i rows_i . v)^2, the norm of v scaled to be feasible. Lower: for any lambda >= 0
+    and scale c >= 0 the dual 2 c sum(lambda) - c^2 |rows.T lambda|^2 is below the optimum; the best c
+    gives sum(lambda)^2 / |rows.T lambda|^2. Negative multipliers are cut to zero first.
+    """
+    margin = float((rows @ separator.vector).min())
+    upper = float(separator.vector @ separator.vector) / margin**2 if margin > 0 else np.inf
+    multipliers = np.maximum(separator.multipliers, 0.0)
+    return float(multipliers.sum() / np.linalg.norm(rows.T @ multipliers)) ** 2, upper
+
+
+def margin(rows: Floats, vector: Floats) -> float:
+    """min_i rows_i . v / |v|, the margin of the direction v (negative if it errs)."""
+    return float((rows @ vector).min() / np.linalg.norm(vector))
+
+
+def _lengths(rows: Floats) -> Floats:
+    """The rows' lengths, without overflow on the way."""
+    largest = np.abs(rows).max(axis=1)
+    return largest * np.linalg.norm(rows / np.where(largest > 0, largest, 1.0)[:, None], axis=1)

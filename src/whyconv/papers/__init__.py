@@ -1,0 +1,1 @@
+"""One folder per paper: claims, studies, its own exact mathematics, pictures, and a README that maps it."""

@@ -1,0 +1,1 @@
+"""Brutzkus & Globerson, *An Optimization and Generalization Analysis for Max-Pooling Networks*."""

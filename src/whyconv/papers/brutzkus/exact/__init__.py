@@ -1,0 +1,1 @@
+"""The paper's own mathematics, in float64 NumPy and exact fractions."""

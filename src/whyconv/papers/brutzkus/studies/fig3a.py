@@ -1,0 +1,84 @@
+"""Figure 3a: test error against sample size, orthogonal patterns without noise."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field
+
+from whyconv.papers.brutzkus.studies.detection_arms import BASELINES, CONV_POOL, RULE, SCRAMBLED, arms
+from whyconv.studies import Judgement
+from whyconv.studies.grid import Arm, GridStudy, advantage, all_above, by_seed, worst
+from whyconv.tasks import TaskField
+from whyconv.verdict import Evidence
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Figure3a(GridStudy, name="brutzkus.fig3a"):
+    """Test error against sample size: ConvPool, MLP and SVM on orthogonal patterns."""
+
+    reference: ClassVar[str] = "Brutzkus & Globerson, Figure 3a"
+    title: ClassVar[str] = "Max-pooling finds the pattern with fewer samples"
+    criterion: ClassVar[str] = (
+        "For m from 40 to 320, wherever a baseline still errs on more than 2 % of the test, its error "
+        "exceeds ConvPool's, seed by seed, with the 95 % interval of the difference above 0, at two sample "
+        "sizes at least for each baseline; and every model has zero training error, as the paper reports."
+    )
+    broken: ClassVar[str] = (
+        "ConvPool on inputs whose coordinates went through one random permutation: its windows see no "
+        "patterns, so it must lose its advantage."
+    )
+    rule: ClassVar[str] = RULE
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "quick": {"m": [20, 40, 80], "seeds": 5},
+        "paper": {},
+    }
+
+    needed: ClassVar[tuple[str, ...]] = (CONV_POOL, *BASELINES, SCRAMBLED)
+
+    task: TaskField = Field("detection", validate_default=True)
+    arms: dict[str, Arm] = Field(default_factory=arms, validate_default=True)
+    m: tuple[int, ...] = (10, 20, 40, 80, 160, 320, 640, 1280)
+
+    def judge(self, table: pd.DataFrame) -> Judgement:
+        """The criterion, with ConvPool and with its control."""
+        return Judgement(self._judged(table, CONV_POOL), self._judged(table, SCRAMBLED))
+
+    def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
+        sizes = {
+            baseline: [
+                m for m in self.m if 40 <= m <= 320 and by_seed(table, arm=baseline, m=m).mean() > 0.02
+            ]
+            for baseline in BASELINES
+        }
+        gaps = {
+            f"{baseline} - {contestant}, m={m}": advantage(table, contestant, baseline, m=m)
+            for baseline in BASELINES
+            for m in sizes[baseline]
+        }
+        enough = min(len(judged) for judged in sizes.values()) >= 2
+        numbers = {name: str(interval) for name, interval in gaps.items()}
+        trained = table[table["arm"].isin([contestant, *BASELINES])]["train_error"].max()
+        return worst(
+            Evidence(all_above(gaps, 0) if enough else "undecided", numbers),
+            Evidence("consistent" if trained == 0 else "fails", {"largest training error": float(trained)}),
+        )
+
+    def pictures(self) -> dict[str, str]:
+        """The paper's Figure 1: examples of both classes, and the architecture."""
+        from whyconv.papers.brutzkus.pictures import figure1
+
+        return figure1()
+
+    def figures(self, table: pd.DataFrame) -> dict[str, Any]:
+        """Error against m."""
+        from whyconv.report.charts import curves
+
+        chart = curves(
+            table, "m", "test_error", title=self.title, x_title="training examples m", y_title="test error",
+            log_x=True, arms=list(self.arms), controls=[SCRAMBLED],
+        )  # fmt: skip
+        return {"Figure 3a": chart}

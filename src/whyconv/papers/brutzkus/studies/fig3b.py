@@ -1,0 +1,95 @@
+"""Figure 3b: the same with noise on every pattern, where the data stop being linearly separable."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field
+
+from whyconv.papers.brutzkus.studies.detection_arms import (
+    BASELINES,
+    CONV_POOL,
+    MLP,
+    RULE,
+    SCRAMBLED,
+    SVM,
+    arms,
+)
+from whyconv.studies import Judgement
+from whyconv.studies.grid import Arm, GridStudy, advantage, all_above, worst
+from whyconv.tasks import TaskField
+from whyconv.verdict import Evidence
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Figure3b(GridStudy, name="brutzkus.fig3b"):
+    """Test error against sample size with noise of norm <= 1 on every pattern."""
+
+    reference: ClassVar[str] = "Brutzkus & Globerson, Figure 3b"
+    title: ClassVar[str] = "With noise the linear method fails, and max-pooling leads"
+    criterion: ClassVar[str] = (
+        "For every m from 80 on, both baselines' error exceeds ConvPool's, seed by seed, with the 95 % "
+        "interval of the difference above 0; both networks have zero training error at every m; and the "
+        "linear model's training error is positive at the largest m, where no hyperplane separates."
+    )
+    broken: ClassVar[str] = (
+        "ConvPool on inputs whose coordinates went through one random permutation: its windows see no "
+        "patterns, so it must lose its advantage."
+    )
+    rule: ClassVar[str] = RULE + " Noise uniform in the unit ball, at test too."
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "quick": {"m": [80, 320, 2560], "seeds": 3},
+        "paper": {},
+    }
+
+    needed: ClassVar[tuple[str, ...]] = (CONV_POOL, *BASELINES, SCRAMBLED)
+
+    task: TaskField = Field({"name": "detection", "noise": 1.0}, validate_default=True)
+    arms: dict[str, Arm] = Field(default_factory=arms, validate_default=True)
+    m: tuple[int, ...] = (10, 20, 40, 80, 160, 320, 640, 1280, 2560)
+
+    def judge(self, table: pd.DataFrame) -> Judgement:
+        """The criterion, with ConvPool and with its control."""
+        return Judgement(self._judged(table, CONV_POOL), self._judged(table, SCRAMBLED))
+
+    def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
+        measured = set(table[table["arm"] == contestant]["m"])
+        gaps = {
+            f"{baseline} - {contestant}, m={m}": advantage(table, contestant, baseline, m=m)
+            for m in self.m
+            for baseline in BASELINES
+            if m >= 80 and m in measured
+        }
+        worst_training = table[table["arm"].isin([contestant, MLP])]["train_error"].max()
+        linear = table[(table["arm"] == SVM) & (table["m"] == max(self.m))]["train_error"]
+        return worst(
+            Evidence(all_above(gaps, 0), {name: str(interval) for name, interval in gaps.items()}),
+            Evidence(
+                "consistent" if worst_training == 0 else "fails",
+                {"largest training error of a network": float(worst_training)},
+            ),
+            Evidence(
+                "consistent" if (linear > 0).all() else "undecided",
+                {f"smallest training error of the SVM, m={max(self.m)}": float(linear.min())},
+            ),
+        )
+
+    def figures(self, table: pd.DataFrame) -> dict[str, Any]:
+        """Test error, and training error, against m."""
+        from whyconv.report.charts import curves
+
+        common = {
+            "x_title": "training examples m",
+            "log_x": True,
+            "arms": list(self.arms),
+            "controls": [SCRAMBLED],
+        }
+        return {
+            "Figure 3b": curves(table, "m", "test_error", title=self.title, y_title="test error", **common),
+            "Training errors": curves(
+                table, "m", "train_error", title="Training errors", y_title="training error", **common
+            ),
+        }

@@ -1,0 +1,97 @@
+"""Figure 4: test error against the number of positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field, field_validator
+
+from whyconv.papers.brutzkus.studies.detection_arms import BASELINES, CONV_POOL, RULE, SCRAMBLED, arms
+from whyconv.studies import Judgement
+from whyconv.studies.grid import Arm, GridStudy, all_above, by_seed, worst
+from whyconv.tasks import TaskField
+from whyconv.verdict import Evidence
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+class Figure4(GridStudy, name="brutzkus.fig4"):
+    """Test error against the number of positions, noise of norm <= 1, fixed sample size."""
+
+    reference: ClassVar[str] = "Brutzkus & Globerson, Figure 4"
+    title: ClassVar[str] = "More positions hurt the others, hardly max-pooling"
+    criterion: ClassVar[str] = (
+        "From the fewest to the most positions the error of MLP and SVM rises by more than 0.05 (95 % "
+        "interval over seeds above it), that of ConvPool by less than half of either baseline's rise "
+        "(interval of the paired difference above 0)."
+    )
+    broken: ClassVar[str] = (
+        "ConvPool on inputs whose coordinates went through one random permutation: without windows that "
+        "see patterns it must deteriorate like the others."
+    )
+    rule: ClassVar[str] = RULE + " Noise uniform in the unit ball, at test too."
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "quick": {"positions": [5, 10, 20], "seeds": 3},
+        "paper": {},
+    }
+
+    needed: ClassVar[tuple[str, ...]] = (CONV_POOL, *BASELINES, SCRAMBLED)
+
+    task: TaskField = Field({"name": "detection", "noise": 1.0}, validate_default=True)
+    arms: dict[str, Arm] = Field(default_factory=arms, validate_default=True)
+    m: tuple[int, ...] = (200,)
+    positions: tuple[int, ...] = (5, 10, 20, 30, 40)
+
+    @field_validator("positions")
+    @classmethod
+    def _rising(cls, positions: tuple[int, ...]) -> tuple[int, ...]:
+        if len(positions) < 2 or list(positions) != sorted(set(positions)):
+            raise ValueError("positions must be at least two increasing numbers, as in [5, 10, 20]")
+        return positions
+
+    @field_validator("m")
+    @classmethod
+    def _one(cls, m: tuple[int, ...]) -> tuple[int, ...]:
+        if len(m) != 1:
+            raise ValueError("m must be one sample size, as in [200]; positions is what varies here")
+        return m
+
+    def values(self) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], int]]:
+        """One column for every number of positions."""
+        for positions in self.positions:
+            yield {"positions": positions}, {"positions": positions}, self.m[0]
+
+    def judge(self, table: pd.DataFrame) -> Judgement:
+        """The criterion, with ConvPool and with its control."""
+        return Judgement(self._judged(table, CONV_POOL), self._judged(table, SCRAMBLED))
+
+    def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
+        from whyconv.measure.intervals import mean_interval, paired_difference
+
+        def rise(arm: str) -> pd.Series:
+            last = by_seed(table, arm=arm, positions=self.positions[-1])
+            return last - by_seed(table, arm=arm, positions=self.positions[0])
+
+        rises = {arm: mean_interval(rise(arm)) for arm in (*BASELINES, contestant)}
+        spared = {
+            f"half of {arm}'s rise - {contestant}'s": paired_difference(rise(arm) / 2, rise(contestant))
+            for arm in BASELINES
+        }
+        baselines = {arm: rises[arm] for arm in BASELINES}
+        told = {f"rise of {arm}": str(interval) for arm, interval in rises.items()}
+        return worst(
+            Evidence(all_above(baselines, 0.05), told),
+            Evidence(all_above(spared, 0), {name: str(interval) for name, interval in spared.items()}),
+        )
+
+    def figures(self, table: pd.DataFrame) -> dict[str, Any]:
+        """Error against positions."""
+        from whyconv.report.charts import curves
+
+        chart = curves(
+            table, "positions", "test_error", title=self.title, x_title="positions n", y_title="test error",
+            arms=list(self.arms), controls=[SCRAMBLED],
+        )  # fmt: skip
+        return {"Figure 4": chart}

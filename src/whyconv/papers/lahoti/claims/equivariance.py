@@ -1,0 +1,245 @@
+"""Lahoti et al., lower bounds: which rotations of the data each network and optimiser does not notice.
+
+An algorithm A is equivariant under a group of orthogonal maps U if A trained on U S predicts on U x what A
+trained on S predicts on x, in law over its random start. Here k = 5 patches of d = 4, 200 examples, 200 steps
+of the project's learner *projected* in double precision, projected to the unit ball, the threshold trained.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
+
+from whyconv.claims import Claim
+from whyconv.verdict import Evidence, Verdict
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from whyconv.measure.intervals import Interval
+
+PATCHES, PATCH_DIM, SIGMA = 5, 4, 0.2
+TRAINED, TESTED = 200, 1024
+"""Examples to train on (of 256 rows; the others are not to count) and to predict."""
+STEPS, BIAS_RATE, BIAS = 200, 0.01, 0.05
+"""Steps, the rate of the threshold, and its start. CNN and LCN raise it, FCNs lower it, some to 0."""
+STARTS = 24
+"""Starts on either side of a comparison of laws."""
+EQUAL, DIFFERENT, SAME_ROUTE = 1e-10, 1e-5, 1e-9
+"""Largest deviation called equal, least one called different, largest one between learner and NumPy."""
+
+Kind = Literal["fcn", "lcn", "cnn"]
+
+
+@dataclass(frozen=True)
+class _World:
+    """Training and test examples, (examples, k, d)."""
+
+    x: NDArray
+    y: NDArray
+    seen: NDArray
+    answers: NDArray
+
+    def turned(self, matrix: NDArray) -> _World:
+        """Every input x replaced by U x, U = ``matrix`` (k d, k d)."""
+        turn = [(part.reshape(len(part), -1) @ matrix.T).reshape(part.shape) for part in (self.x, self.seen)]
+        return _World(turn[0], self.y, turn[1], self.answers)
+
+
+@dataclass(frozen=True)
+class _Run:
+    """One run: scores of the test inputs before and after, the weights' relative change, what came out."""
+
+    before: NDArray
+    scores: NDArray
+    moved: float
+    w: NDArray
+    b: float
+
+    def risk(self, answers: NDArray) -> float:
+        """The mean of (y - f)^2 on the test inputs."""
+        return float(((answers - self.scores) ** 2).mean())
+
+    def alive(self, answers: NDArray) -> bool:
+        """Whether it learned at all: weights moved, predictions vary, the risk fell."""
+        fell = self.risk(answers) < 0.9 * float(((answers - self.before) ** 2).mean())
+        return self.moved > 1e-2 and float(self.scores.std()) > 0.1 and fell
+
+
+class Equivariance(Claim, name="lahoti.equivariance"):
+    """GD cannot notice rotations: FCN any of O(kd), LCN O(d)^k, CNN a common O(d); Adam notices O(kd).
+
+    LCN and CNN do not notice an exchange of patches either; Adam on an FCN only misses signed permutations.
+    Proof by coupling: from the start W_0 U^T on data U x every step is the step from W_0 on x times U^T, and
+    the start's law (Gaussian, scaled into the ball) is that of W_0 U^T. Checked so: predictions of both runs
+    differ by rounding; and under Adam and O(kd), by a lot. A dead run (|z| < b everywhere) would pass, so
+    every run must have moved, vary in its predictions and have lowered the risk, else *undecided*. That CNN
+    and LCN do notice more than their groups needs laws rather than a coupling: test risks over 24 starts on
+    the rotated and on the original data have disjoint intervals. Second route: descent in NumPy.
+    """
+
+    reference: ClassVar[str] = "Lahoti et al., equivariant algorithms (coupling argument, ours)"
+    provenance: ClassVar = "derived"
+    expected: ClassVar[Verdict] = "holds"
+    broken: ClassVar[str] = "Adam in place of gradient descent for the FCN under O(kd)"
+
+    def check(self) -> Evidence:
+        return self._decide("gd")
+
+    def control(self) -> Evidence:
+        return self._decide("adam")
+
+    def _decide(self, optimiser: str, rate: float = 0.1) -> Evidence:
+        import numpy as np
+        from scipy.linalg import block_diag
+
+        rng = np.random.default_rng(3)
+        world, d, k = _world(rng), PATCH_DIM, PATCHES
+        every, own = _orthogonal(rng, k * d), block_diag(*(_orthogonal(rng, d) for _ in range(k)))
+        common = np.kron(np.eye(k), _orthogonal(rng, d))
+        exchange = np.kron(np.eye(k)[rng.permutation(k)], np.eye(d))
+        signed = np.eye(k * d)[rng.permutation(k * d)] * rng.choice([-1.0, 1.0], k * d)
+        runs: list[_Run] = []
+
+        def apart(kind: Kind, optimiser: str, *matrices: NDArray) -> float:
+            size = rate if optimiser == "gd" else rate / 5
+            start = _start(kind, np.random.default_rng([4, len(kind)]))
+            plain = _train(kind, start, world, optimiser, size)
+            runs.append(plain)
+            twins = [
+                _train(kind, _coupled(kind, start, turn), world.turned(turn), optimiser, size)
+                for turn in matrices
+            ]
+            return max(float(np.abs(plain.scores - twin.scores).max()) for twin in twins)
+
+        fcn = apart("fcn", optimiser, every)
+        local = max(apart("lcn", "gd", own, exchange), apart("cnn", "gd", common, exchange))
+        adam = apart("fcn", "adam", signed)
+        noticed = apart("fcn", "adam", every)
+        laws = [_laws("cnn", world, own, rate), _laws("lcn", world, every, rate)]
+        gap = max(_by_numpy(kind, world, rate) for kind in ("fcn", "lcn", "cnn"))
+        alive = all(run.alive(world.answers) for run in runs)
+        verdict: Verdict = "holds"
+        if max(fcn, local, adam) > EQUAL or gap > SAME_ROUTE:
+            verdict = "fails"
+        elif not alive or noticed <= DIFFERENT or any(new.low <= old.high for old, new in laws):
+            verdict = "undecided"
+        return Evidence(
+            verdict,
+            {
+                "FCN under O(kd): predictions differ by": fcn,
+                "LCN under O(d)^k, CNN under O(d), both under exchange": local,
+                "FCN + Adam under signed permutations": adam,
+                "FCN + Adam under O(kd), to differ": noticed,
+                "CNN: risk on data as they are, and rotated by O(d)^k": _both(*laws[0]),
+                "LCN: risk on data as they are, and rotated by O(kd)": _both(*laws[1]),
+                "least relative change of the weights": min(run.moved for run in runs),
+                "NumPy's descent and the learner's differ by": gap,
+            },
+        )
+
+
+def _both(old: Interval, new: Interval) -> str:
+    return f"{old.mean:.3f}, {new.mean:.3f}"
+
+
+def _world(rng: Any) -> _World:
+    """One signal, examples to train on and to test."""
+    import numpy as np
+
+    from whyconv.papers.lahoti.exact.oracle_signal import draw
+
+    signal = rng.standard_normal(PATCH_DIM)
+    signal /= np.linalg.norm(signal)
+    x, y = draw(signal, PATCHES, SIGMA, TRAINED, rng)
+    return _World(x, y, *draw(signal, PATCHES, SIGMA, TESTED, rng))
+
+
+def _orthogonal(rng: Any, size: int) -> NDArray:
+    """A random orthogonal matrix, uniform."""
+    import numpy as np
+
+    q, r = np.linalg.qr(rng.standard_normal((size, size)))
+    return q * np.sign(np.diag(r))
+
+
+def _start(kind: Kind, rng: Any) -> NDArray:
+    """Gaussian filters of length about 1, scaled into the ball: FCN (k, k d), LCN (k, d), CNN (d,)."""
+    import numpy as np
+
+    k, d = PATCHES, PATCH_DIM
+    shape = {"fcn": (k, k * d), "lcn": (k, d), "cnn": (d,)}[kind]
+    w = rng.standard_normal(shape) / shape[-1] ** 0.5
+    return w / np.maximum(1.0, np.linalg.norm(w, axis=-1, keepdims=True))
+
+
+def _coupled(kind: Kind, w: NDArray, matrix: NDArray) -> NDArray:
+    """W U^T; of local filters, the one that ends up in each patch."""
+    import numpy as np
+
+    k, d = PATCHES, PATCH_DIM
+    if kind == "fcn":
+        return w @ matrix.T
+    spread = np.zeros((k, k, d))
+    spread[np.arange(k), np.arange(k)] = w
+    turned = (spread.reshape(k, k * d) @ matrix.T).sum(axis=0).reshape(k, d)
+    return turned[0] if kind == "cnn" else turned
+
+
+def _train(kind: Kind, start: NDArray, world: _World, optimiser: str, rate: float) -> _Run:
+    """The project's learner from a given start."""
+    import jax
+    import numpy as np
+
+    from whyconv.learners import Job
+    from whyconv.spec import build
+    from whyconv.tasks import Sample
+
+    k, d = PATCHES, PATCH_DIM
+    shape = {"fcn": (1, k, k * d), "lcn": (k, 1, d), "cnn": (1, 1, d)}[kind]
+    settings = {"rates": (rate,), "bias_rates": (BIAS_RATE,), "steps": STEPS}
+    learner = build("learner", {"name": "projected", "optimiser": optimiser, **settings})
+    padded = np.ones((256, k, d)), np.ones(256)
+    padded[0][:TRAINED], padded[1][:TRAINED] = world.x, world.y
+    with jax.enable_x64(True):
+        key = jax.random.key(0)
+        sample = Sample(*(jax.numpy.asarray(part) for part in padded))
+        job = Job(build("network", f"lsa-{kind}"), sample, TRAINED, key, key)
+        first = {"w": jax.numpy.asarray(start.reshape(shape)), "b": jax.numpy.asarray(BIAS, float)}
+        state = learner.begin(job, first)
+        seen = jax.numpy.asarray(world.seen)
+        before = learner.finish(job, state).scores(seen)
+        while learner.progress(state) < 1:
+            state = learner.advance(job, state)
+        fit = learner.finish(job, state)
+        scores = fit.scores(seen)
+        w, b = np.asarray(fit.params["w"]).reshape(start.shape), float(fit.params["b"])
+    moved = float(np.linalg.norm(w - start) / np.linalg.norm(start))
+    return _Run(before, scores, moved, w, b)
+
+
+def _laws(kind: Kind, world: _World, matrix: NDArray, rate: float) -> tuple[Interval, Interval]:
+    """Test risks over starts on the original and on the rotated data."""
+    import numpy as np
+
+    from whyconv.measure.intervals import mean_interval
+
+    found = []
+    for data in (world, world.turned(matrix)):
+        rng = np.random.default_rng(5)
+        trained = [_train(kind, _start(kind, rng), data, "gd", rate) for _ in range(STARTS)]
+        found.append(mean_interval(run.risk(data.answers) for run in trained))
+    return found[0], found[1]
+
+
+def _by_numpy(kind: Kind, world: _World, rate: float) -> float:
+    """How far the learner's weights, threshold and predictions are from those of a descent in NumPy."""
+    import numpy as np
+
+    from whyconv.papers.lahoti.exact.oracle_descent import Network, descend, scores
+
+    start = _start(kind, np.random.default_rng(1))
+    ours = _train(kind, start, world, "gd", rate)
+    plain = descend(Network(start, BIAS), world.x, world.y, rate, BIAS_RATE, STEPS)
+    gaps = [ours.w - plain.w, np.array([ours.b - plain.b]), ours.scores - scores(plain, world.seen)]
+    return max(float(np.abs(part).max()) for part in gaps)

@@ -1,0 +1,138 @@
+"""Lahoti et al.: the rates of the theorems against measured sample complexity.
+
+All of these read the rows of one study, ``lahoti.fcn`` in its quick preset, which is run once (about a minute
+on two cores) by the first of them. A slope of log m* on the logarithm of a rate cannot prove a bound, and one
+learner says nothing of all others: what agrees is *consistent*, not *holds*. The statements are reconstructed
+from second-hand text. ``patches`` = k, ``patch_dim`` = d.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from whyconv.claims import Claim, Provenance
+from whyconv.verdict import Evidence, Verdict
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from whyconv.papers.lahoti.studies.fcn import FullyConnected
+
+
+@cache
+def measured() -> tuple[FullyConnected, pd.DataFrame]:
+    """The study and the table of its trials, from a run in a folder of its own."""
+    from whyconv.runner.coordinator import complete
+    from whyconv.settings import configure
+
+    study: Any = configure("lahoti.fcn", "quick")
+    with TemporaryDirectory(prefix="whyconv-check-") as folder:
+        summary = complete(study, folder)
+    return study, study.table(summary.points, summary.rows)
+
+
+class _Rate(Claim):
+    """A rate as a bound: the slope of log m* on its logarithm, and on that of a power of it."""
+
+    provenance: ClassVar[Provenance] = "reconstructed"
+    expected: ClassVar[Verdict] = "consistent"
+    network: ClassVar[str]
+    bound: ClassVar[str]
+
+    def check(self) -> Evidence:
+        return self._decide(1)
+
+    def control(self) -> Evidence:
+        from whyconv.papers.lahoti.studies.fcn import wrong
+
+        return self._decide(wrong(self.bound))
+
+    def _decide(self, power: float) -> Evidence:
+        study, table = measured()
+        decided = study.slope(table, self.network, self.bound, power)
+        found = study.complexities(table, self.network)
+        told = {
+            f"m* of {self.network}, k = {place['k']}, d = {place['d']}, sigma = {place['sigma']:g}": str(
+                found[n]
+            )
+            for n, place in ((cell.value, cell.labels) for cell in study.cells())
+            if n in found
+        }
+        return Evidence(decided.verdict, {**decided.numbers, **told})
+
+
+class CNNUpper(_Rate, name="lahoti.cnn-upper"):
+    """A CNN needs at most O(sigma^2 (k + d) ln(kd)) examples.
+
+    Upper if the interval of the slope lies below 1.25. The control is the cube root of the rate.
+    """
+
+    reference: ClassVar[str] = "Lahoti et al., CNN upper bound"
+    broken: ClassVar[str] = "the cube root of the rate as the bound"
+    network: ClassVar[str] = "CNN"
+    bound: ClassVar[str] = "cnn-upper"
+
+
+class LCNUpper(_Rate, name="lahoti.lcn-upper"):
+    """An LCN needs at most O(sigma^2 k (k + d) ln(kd)) examples.
+
+    Upper if the interval of the slope lies below 1.25. The control is the cube root of the rate.
+    """
+
+    reference: ClassVar[str] = "Lahoti et al., LCN upper bound"
+    broken: ClassVar[str] = "the cube root of the rate as the bound"
+    network: ClassVar[str] = "LCN"
+    bound: ClassVar[str] = "lcn-upper"
+
+
+class LCNLower(_Rate, name="lahoti.lcn-lower"):
+    """An LCN needs at least of the order of sigma^2 k d examples.
+
+    Lower if the interval of the slope lies above 0.75. The control is the third power of the rate.
+    """
+
+    reference: ClassVar[str] = "Lahoti et al., LCN lower bound"
+    broken: ClassVar[str] = "the third power of the rate as the bound"
+    network: ClassVar[str] = "LCN"
+    bound: ClassVar[str] = "lcn-lower"
+
+
+class FCNLower(_Rate, name="lahoti.fcn-lower"):
+    """An FCN needs at least of the order of sigma^2 k^2 d examples.
+
+    Lower if the interval of the slope lies above 0.75. The control is the third power of the rate. At sizes
+    that a minute allows the interval straddles: m* grows faster than the rate with sigma, about as fast with
+    k, and more slowly with d from 5 to 20. The paper preset of the study has larger ones.
+    """
+
+    expected: ClassVar[Verdict] = "undecided"
+
+    reference: ClassVar[str] = "Lahoti et al., FCN lower bound"
+    broken: ClassVar[str] = "the third power of the rate as the bound"
+    network: ClassVar[str] = "FCN"
+    bound: ClassVar[str] = "fcn-lower"
+
+
+class Ordering(Claim, name="lahoti.ordering"):
+    """CNN needs fewer examples than LCN, and LCN fewer than FCN.
+
+    Ratios of m* with intervals, paired by seed, at every size where all three were measured. One that is not
+    reached counts as more than the largest m; *undecided* if that lies below what the LCN needs.
+    """
+
+    reference: ClassVar[str] = "Lahoti et al., the separation"
+    provenance: ClassVar[Provenance] = "reconstructed"
+    expected: ClassVar[Verdict] = "consistent"
+    broken: ClassVar[str] = "the CNN where every patch is rotated by a matrix of its own"
+
+    def check(self) -> Evidence:
+        study, table = measured()
+        return study.order(table)
+
+    def control(self) -> Evidence:
+        from whyconv.papers.lahoti.studies.signal_study import ROTATED
+
+        study, table = measured()
+        return study.order(table, ROTATED)

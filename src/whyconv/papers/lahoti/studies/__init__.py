@@ -1,0 +1,1 @@
+"""The figures and open questions of the paper."""

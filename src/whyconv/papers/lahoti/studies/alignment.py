@@ -1,0 +1,99 @@
+"""Lahoti et al.: alignment with the signal and risk of all three networks, at one size."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field, field_validator
+
+from whyconv.papers.lahoti.studies.signal_study import BROKEN, CNN, FCN, LCN, ROTATED, contestants
+from whyconv.studies import Judgement
+from whyconv.studies.complexity import above
+from whyconv.studies.grid import Arm, GridStudy, by_seed, worst
+from whyconv.tasks import TaskField
+from whyconv.verdict import Evidence
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+FAILURE = 0.25
+
+
+class Alignment(GridStudy, name="lahoti.alignment"):
+    """Alignment with the signal, and risk, of CNN, LCN and FCN trained on up to 1000 examples.
+
+    k = 10, d = 20, sigma = 0.1. Alignment: the mean over patches of the largest cosine that a node has with
+    the signal in that patch (for CNN and LCN, of the patch's own filter).
+    """
+
+    reference: ClassVar[str] = "Lahoti et al., as a summary of the paper suggests it (reconstructed)"
+    title: ClassVar[str] = "Who finds the signal: alignment and risk of CNN, LCN and FCN"
+    criterion: ClassVar[str] = (
+        "At the largest m, 95 % intervals: the alignment of each of the three lies above 0.25 (below it, "
+        "training has failed); alignment falls and risk rises from CNN to LCN to FCN (paired differences)."
+    )
+    broken: ClassVar[str] = BROKEN
+    rule: ClassVar[str] = (
+        "Squared loss, full-batch projected gradient descent, 600 steps; every network gets the same grid "
+        "of step sizes, of which the pair with the least risk counts in each repetition."
+    )
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "quick": {},
+        "paper": {"seeds": 20, "m": [10, 20, 50, 100, 200, 500, 1000]},
+    }
+    outcome: ClassVar[str] = "risk"
+    needed: ClassVar[tuple[str, ...]] = (CNN, LCN, FCN, ROTATED)
+
+    task: TaskField = Field({"name": "signal", "patches": 10}, validate_default=True)
+    arms: dict[str, Arm] = Field(
+        default_factory=lambda: contestants({"name": "projected", "bias_rates": [0.1, 0.01]}),
+        validate_default=True,
+    )
+    m: tuple[int, ...] = (10, 30, 100, 300, 1000)
+    test_size: int = Field(2000, ge=1, le=1_000_000)
+    risk: bool = True
+    seeds: int = Field(10, ge=1, le=10_000)
+
+    @field_validator("risk")
+    @classmethod
+    def _measured(cls, risk: bool) -> bool:
+        if not risk:
+            raise ValueError("the study is about the risk; leave it true")
+        return risk
+
+    def judge(self, table: pd.DataFrame) -> Judgement:
+        """The criterion with the CNN, and with the CNN on rotated patches."""
+        return Judgement(self._judged(table, CNN), self._judged(table, ROTATED))
+
+    def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
+        from whyconv.measure.intervals import mean_interval, paired_difference
+
+        m = self.m[-1]
+        parts = []
+        for arm in (contestant, LCN, FCN):
+            found = mean_interval(by_seed(table, "alignment", arm=arm, m=m))
+            parts.append(above(FAILURE, found, f"alignment, {arm}, m = {m}"))
+        for better, worse in ((contestant, LCN), (LCN, FCN)):
+            for column, first, second in (("alignment", better, worse), ("risk", worse, better)):
+                found = paired_difference(
+                    by_seed(table, column, arm=first, m=m), by_seed(table, column, arm=second, m=m)
+                )
+                parts.append(above(0, found, f"{column}, {first} minus {second}"))
+        return worst(*parts)
+
+    def figures(self, table: pd.DataFrame) -> dict[str, Any]:
+        """Alignment and risk against m."""
+        from whyconv.report.charts import curves
+
+        shared: dict[str, Any] = {
+            "x_title": "training examples m", "log_x": True, "arms": [CNN, LCN, FCN, ROTATED],
+            "controls": [ROTATED],
+        }  # fmt: skip
+        return {
+            "Alignment": curves(
+                table, "m", "alignment", title="Alignment with the signal", y_title="alignment",
+                y_domain=(-0.2, 1.0), **shared,
+            ),
+            "Risk": curves(table, "m", "risk", title="Risk", y_title="risk", log_y=True, **shared),
+        }  # fmt: skip

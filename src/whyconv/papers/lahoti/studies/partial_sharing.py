@@ -1,0 +1,118 @@
+"""Between LCN and CNN: filters shared by groups of patches."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field, field_validator
+
+from whyconv.papers.lahoti.studies.signal_study import FAIR
+from whyconv.studies import Judgement
+from whyconv.studies.complexity import Cell, ComplexityStudy, above, below
+from whyconv.studies.grid import Arm, changed, worst
+from whyconv.verdict import Evidence
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SHARED, ROTATED = "shared by groups", "shared, on rotated patches"
+
+
+class PartialSharing(ComplexityStudy, name="lahoti.partial-sharing"):
+    """Examples needed when groups of g neighbouring patches share a filter: LCN at g = 1, CNN at g = k.
+
+    A filter of a group sees a signal in m g / k of m examples, so that m* should fall like 1/g. k = 20,
+    d = 20, sigma = 0.1.
+    """
+
+    reference: ClassVar[str] = "Lahoti et al., open question: between LCN and CNN (reconstructed)"
+    title: ClassVar[str] = "The more patches share a filter, the fewer examples are needed"
+    criterion: ClassVar[str] = (
+        "95 % intervals: the exponent of m* in the size of a group lies between -1.25 and -0.5, and no "
+        "sharing at all takes more than 5 times the examples of full sharing."
+    )
+    broken: ClassVar[str] = (
+        "every patch is rotated by a matrix of its own, so that no two patches have anything to share."
+    )
+    rule: ClassVar[str] = FAIR
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "quick": {},
+        "paper": {"seeds": 20, "groups": [1, 2, 4, 5, 10, 20]},
+    }
+    needed: ClassVar[tuple[str, ...]] = (SHARED, ROTATED)
+    axis: ClassVar[str] = "group"
+
+    arms: dict[str, Arm] = Field(
+        default_factory=lambda: {
+            SHARED: {"network": "lsa-partly-shared", "learner": "projected"},
+            ROTATED: {"network": "lsa-partly-shared", "learner": "projected", "task": {"rotated": "patches"}},
+        },
+        validate_default=True,
+    )
+    groups: tuple[int, ...] = (1, 2, 4, 10, 20)
+    seeds: int = Field(10, ge=1, le=10_000)
+
+    @field_validator("groups")
+    @classmethod
+    def _increasing(cls, groups: tuple[int, ...]) -> tuple[int, ...]:
+        if len(groups) < 2 or list(groups) != sorted(set(groups)) or min(groups) < 1:
+            raise ValueError("groups must be a list of two or more increasing sizes, as in [1, 4, 20]")
+        return groups
+
+    def cells(self) -> Iterator[Cell]:
+        """Every size of a group; rotated patches at both ends, which is all the control needs."""
+        for group in self.groups:
+            names = self.arms if group in (self.groups[0], self.groups[-1]) else [SHARED]
+            sized = {
+                name: self.arms[name].model_copy(
+                    update={"network": changed(self.arms[name].network, {"group": group})}
+                )
+                for name in names
+            }
+            yield Cell(group, self.task, sized)
+
+    def judge(self, table: pd.DataFrame) -> Judgement:
+        """The criterion where patches share the signal, and where they share nothing."""
+        return Judgement(self._judged(table, SHARED), self._judged(table, ROTATED))
+
+    def _judged(self, table: pd.DataFrame, arm: str) -> Evidence:
+        from whyconv.measure.complexity import ratio
+        from whyconv.measure.scaling import exponent
+
+        found = self.complexities(table, arm)
+        if not found:
+            return Evidence("vacuous", {"sizes of a group whose target tells something": 0})
+        first, last = min(found), max(found)
+        slope = exponent(found.items())
+        name = f"exponent in the group's size, {arm}"
+        return worst(
+            above(-1.25, slope, name),
+            below(-0.5, slope, name),
+            above(5, ratio(found[first], found[last]), f"m* at {first:g} over m* at {last:g}, {arm}"),
+        )
+
+    def figures(self, table: pd.DataFrame) -> dict[str, Any]:
+        """m* against the size of a group, with 1/g beside it, and the learning curves."""
+        import pandas as pd
+
+        from whyconv.report.charts import curves
+        from whyconv.report.complexity_chart import complexities
+
+        drawn = self.drawn(table)
+        reached = drawn[(drawn["arm"] == SHARED) & drawn["m"].notna()]
+        lines = [
+            (SHARED, x, float(reached["m"].iloc[0] * reached["x"].iloc[0] / x), "1/g") for x in reached["x"]
+        ]
+        return {
+            "Examples needed": complexities(
+                drawn, title="Examples needed when groups of patches share a filter",
+                x_title="patches that share a filter g", arms=[SHARED, ROTATED], controls=[ROTATED],
+                theory=pd.DataFrame(lines, columns=["arm", "x", "y", "label"]),
+            ),
+            "Risk": curves(
+                table, "m", "risk", title="Risk against examples", x_title="training examples m",
+                y_title="risk", log_x=True, log_y=True, facet="group", arms=[SHARED, ROTATED],
+                controls=[ROTATED],
+            ),
+        }  # fmt: skip

@@ -1,0 +1,171 @@
+"""What the studies of Lahoti et al. share: the contestants, and sample complexity along one axis."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field, field_validator
+
+from whyconv.studies import Judgement
+from whyconv.studies.complexity import Cell, ComplexityStudy, Found, above
+from whyconv.studies.grid import Arm, changed, worst
+from whyconv.verdict import Evidence, Number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+CNN, LCN, FCN = "CNN", "LCN", "FCN"
+ROTATED = "CNN on rotated patches"
+RATES: Mapping[str, Mapping[str, str]] = {
+    CNN: {"cnn-upper": "σ²(k+d) ln(kd)"},
+    LCN: {"lcn-upper": "σ²k(k+d) ln(kd)", "lcn-lower": "σ²kd"},
+    FCN: {"fcn-lower": "σ²k²d"},
+}
+"""Theory's rates by arm: the name in :mod:`.rates`, and the formula."""
+RATED = ("patches", "patch_dim", "sigma")
+"""The fields of the task that the rates speak of."""
+AUTHORS = {
+    "name": "projected",
+    "rates": [0.1, 0.01, 0.001],
+    "bias_rates": [0.01, 0.001, 0.0001],
+    "steps": 2000,
+}
+"""The step sizes that the authors searched; the number of steps is ours, theirs is not known."""
+BROKEN = (
+    "the CNN on the same examples with every patch rotated by a matrix of its own: no filter fits two "
+    "patches, so that sharing must lose its advantage."
+)
+FAIR = (
+    "Squared loss, full-batch projected gradient descent from |w| near 1 and b = 0.03 (the authors' "
+    "optimiser, start and number of steps are not known). Fair: every network gets the same grid of step "
+    "sizes, the same number of steps and the same examples; in each repetition the pair with the least "
+    "risk counts, as the authors did: by the exact risk for CNN and LCN, on examples of its own for the "
+    "FCN."
+)
+
+
+def contestants(learner: Any = "projected") -> dict[str, Any]:
+    """CNN, LCN and FCN by the same learner, and the CNN where patches share nothing."""
+    return {
+        CNN: {"network": "lsa-cnn", "learner": learner},
+        LCN: {"network": "lsa-lcn", "learner": learner},
+        FCN: {"network": "lsa-fcn", "learner": learner},
+        ROTATED: {"network": "lsa-cnn", "learner": learner, "task": {"rotated": "patches"}},
+    }
+
+
+def sharers(learner: Any = "projected") -> dict[str, Any]:
+    """CNN and LCN, and the CNN where patches share nothing: what weight sharing alone is worth."""
+    return {name: arm for name, arm in contestants(learner).items() if name != FCN}
+
+
+def factor_change(cnn: Found, lcn: Found, first: float, last: float) -> Any:
+    """(m*(LCN) / m*(CNN) at ``last``) over the same at ``first``, with its interval, paired by seed."""
+    from math import exp
+
+    from whyconv.measure.complexity import Ratio, contrast
+
+    ends = contrast([1, -1, -1, 1], [lcn[last], cnn[last], lcn[first], cnn[first]])
+    return Ratio(*(exp(end) for end in ends), count=lcn[first].count)
+
+
+def with_learner(learner: Mapping[str, Any], *arms: str) -> dict[str, Any]:
+    """Overrides for a preset: this learner for all of the arms."""
+    return {f"arms.{arm}.learner": dict(learner) for arm in arms or (CNN, LCN, FCN, ROTATED)}
+
+
+class AxisStudy(ComplexityStudy):
+    """Sample complexity along one field of the task."""
+
+    needed: ClassVar[tuple[str, ...]] = (CNN, LCN, FCN, ROTATED)
+    field: ClassVar[str]
+    """The field of the task that varies."""
+    axis_title: ClassVar[str]
+
+    arms: dict[str, Arm] = Field(default_factory=contestants, validate_default=True)
+    values: tuple[float, ...]
+    seeds: int = Field(10, ge=1, le=10_000)
+
+    @field_validator("values")
+    @classmethod
+    def _increasing(cls, values: tuple[float, ...]) -> tuple[float, ...]:
+        if len(values) < 2 or list(values) != sorted(set(values)):
+            raise ValueError("values must be a list of two or more increasing numbers, as in [10, 20, 30]")
+        return values
+
+    def cells(self) -> Iterator[Cell]:
+        """Every value of the field, with all arms."""
+        for value in self.values:
+            yield Cell(value, changed(self.task, {self.field: value}), self.arms)
+
+    def judge(self, table: pd.DataFrame) -> Judgement:
+        """The criterion with the CNN, and with the CNN that sharing cannot help."""
+        return Judgement(self.judged(table, CNN), self.judged(table, ROTATED))
+
+    def judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
+        """The criterion, with this arm as the CNN; *vacuous* where targets tell nothing."""
+        cnn, lcn = self.paired(table, contestant, LCN)
+        if len(lcn) < 2:
+            return Evidence(
+                "vacuous", {"values where the target is out of a linear filter's reach": len(lcn)}
+            )
+        left = [f"{cell.value:g}" for cell in self.cells() if cell.value not in lcn]
+        told: dict[str, Number] = {}
+        if left:
+            told[f"left out, as a linear filter gets there: {self.axis}"] = ", ".join(left)
+        ordered = list(self.ratios(lcn, cnn, f"LCN over {contestant}", 5))
+        if FCN in self.arms:
+            ordered += self.ratios(*self.paired(table, FCN, LCN), "FCN over LCN", 1)
+        return worst(*self.growth(cnn, lcn), *ordered, Evidence("consistent", told))
+
+    def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
+        """What the criterion says of m* along the axis; here nothing: the change of the factor is told."""
+        first, last = min(lcn), max(lcn)
+        change = factor_change(cnn, lcn, first, last)
+        return [Evidence("consistent", {f"factor at {self.axis} = {last:g} over {first:g}": str(change)})]
+
+    def ratios(self, more: Found, less: Found, told: str, least: float) -> Iterator[Evidence]:
+        """At every value one takes more than ``least`` times the examples of the other."""
+        from whyconv.measure.complexity import ratio
+
+        for value, found in more.items():
+            yield above(least, ratio(found, less[value]), f"m* of {told} at {self.axis} = {value:g}")
+
+    def figures(self, table: pd.DataFrame) -> dict[str, Any]:
+        """m* with theory's rates, and the learning curves behind it."""
+        from whyconv.report.charts import curves
+        from whyconv.report.complexity_chart import complexities
+
+        drawn, arms = self.drawn(table), list(self.needed)
+        return {
+            "Examples needed": complexities(
+                drawn, title="Examples until the risk falls to its target",
+                x_title=self.axis_title, arms=arms, controls=[ROTATED],
+                theory=self.theory(drawn) if self.field in RATED else None,
+            ),
+            "Risk": curves(
+                table, "m", "risk", title="Risk against examples; more examples where the search looked",
+                x_title="training examples m", y_title="risk", log_x=True, log_y=True, facet=self.axis,
+                arms=arms, controls=[ROTATED],
+            ),
+        }  # fmt: skip
+
+    def theory(self, drawn: pd.DataFrame) -> pd.DataFrame:
+        """Theory's rates over the measurements, scaled to their geometric mean; none without any m*."""
+        import numpy as np
+        import pandas as pd
+
+        from whyconv.papers.lahoti.exact.rates import rate
+
+        lines = []
+        tasks = {cell.value: cell.task for cell in self.cells()}
+        for arm, rates in RATES.items():
+            if arm not in self.arms:
+                continue
+            reached = drawn[(drawn["arm"] == arm) & drawn["m"].notna()] if len(drawn) else drawn
+            for name, formula in rates.items() if len(reached) else ():
+                sizes = {x: rate(name, task.patches, task.patch_dim, task.sigma) for x, task in tasks.items()}
+                scale = np.exp(np.mean(np.log(reached["m"]) - np.log([sizes[x] for x in reached["x"]])))
+                lines += [(arm, x, scale * size, formula) for x, size in sizes.items()]
+        return pd.DataFrame(lines, columns=["arm", "x", "y", "label"])

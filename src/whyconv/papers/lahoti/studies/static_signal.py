@@ -1,0 +1,84 @@
+"""Where Lahoti et al. may break: a signal that does not move."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field
+
+from whyconv.papers.lahoti.studies.signal_study import CNN, FAIR, LCN, factor_change, sharers
+from whyconv.studies import Judgement
+from whyconv.studies.complexity import Cell, ComplexityStudy, below
+from whyconv.studies.grid import Arm, changed
+from whyconv.verdict import Evidence
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOVES, STAYS, HALF = 1.0, 2.0, 3.0
+CASES = {MOVES: "moves", STAYS: "stays in patch 1", HALF: "moves, half the patches"}
+
+
+class StaticSignal(ComplexityStudy, name="lahoti.static-signal"):
+    """What weight sharing saves when the signal always stands in the same patch.
+
+    The static signal distribution (SSD), which the lower bounds use inside. An LCN then has one filter to
+    learn, from all m examples instead of m/k of them, and a linear one would do. The target is always the
+    risk of the best CNN + 0.03, which cannot know which patch to look at. k = 20, d = 20, sigma = 0.1.
+    """
+
+    reference: ClassVar[str] = "Lahoti et al., SSD, and where the separation is said to break (reconstructed)"
+    title: ClassVar[str] = "A signal that stays: sharing loses its advantage"
+    criterion: ClassVar[str] = (
+        "95 % interval: the factor m*(LCN) / m*(CNN) is at least five times smaller for a signal that stays "
+        "than for one that moves."
+    )
+    broken: ClassVar[str] = (
+        "the signal moves in the second case, too, among half as many patches: the factor must not fall as "
+        "much."
+    )
+    rule: ClassVar[str] = FAIR
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"quick": {}, "paper": {"seeds": 20}}
+    needed: ClassVar[tuple[str, ...]] = (CNN, LCN)
+    axis: ClassVar[str] = "case"
+
+    arms: dict[str, Arm] = Field(
+        default_factory=lambda: {name: arm for name, arm in sharers().items() if name in (CNN, LCN)},
+        validate_default=True,
+    )
+    seeds: int = Field(10, ge=1, le=10_000)
+
+    def cells(self) -> Iterator[Cell]:
+        """The three cases."""
+        changes: dict[float, dict[str, int | None]] = {
+            MOVES: {"place": None},
+            STAYS: {"place": 1},
+            HALF: {"place": None, "patches": max(1, self.task.patches // 2)},
+        }
+        for case, fields in changes.items():
+            yield Cell(case, changed(self.task, fields), self.arms, {"the signal": CASES[case]})
+
+    def judge(self, table: pd.DataFrame) -> Judgement:
+        """The factor of the case that stays over that of the one that moves; the control's likewise."""
+        return Judgement(self._judged(table, STAYS), self._judged(table, HALF))
+
+    def _judged(self, table: pd.DataFrame, case: float) -> Evidence:
+        cnn, lcn = self.paired(table, CNN, LCN)
+        if not {MOVES, case} <= set(lcn):
+            return Evidence("vacuous", {"cases out of a linear filter's reach": len(lcn)})
+        found = below(0.2, factor_change(cnn, lcn, MOVES, case), f"factor, {CASES[case]}, over moves")
+        told = {f"m* of {name}, {CASES[c]}": str(of[c]) for name, of in ((CNN, cnn), (LCN, lcn)) for c in of}
+        return Evidence(found.verdict, {**found.numbers, **told})
+
+    def figures(self, table: pd.DataFrame) -> dict[str, Any]:
+        """Risk against m, a panel a case."""
+        from whyconv.report.charts import curves
+
+        return {
+            "Risk": curves(
+                table, "m", "risk", title="Risk against examples, for a signal that moves or stays",
+                x_title="training examples m", y_title="risk", log_x=True, log_y=True, facet="the signal",
+                arms=[CNN, LCN],
+            )
+        }  # fmt: skip

@@ -1,0 +1,51 @@
+"""Lahoti et al., experiment 2: how many examples for larger and larger patches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from whyconv.papers.lahoti.studies.signal_study import AUTHORS, BROKEN, FAIR, AxisStudy, Found, with_learner
+from whyconv.studies.complexity import above, below
+from whyconv.verdict import Evidence
+
+
+class VaryD(AxisStudy, name="lahoti.vary-d"):
+    """Sample complexity of CNN, LCN and FCN against the dimension d of a patch.
+
+    k = 20 and sigma = 0.1. Experiment 2 of the authors' discussion page has d = 10, 15, ..., 30, CNN and LCN,
+    at most 1000 examples, 5 repetitions.
+    """
+
+    reference: ClassVar[str] = "Lahoti et al., experiment 2 (reconstructed from the authors' discussion page)"
+    title: ClassVar[str] = (
+        "With and without weight sharing, the examples needed grow like the patch's dimension"
+    )
+    criterion: ClassVar[str] = (
+        "95 % intervals: the exponent of m* in d lies between 0.25 and 1.75 for the CNN and between 0.5 "
+        "and 1.5 for the LCN; m* of the LCN is more than 5 times that of the CNN at every d; the FCN needs "
+        "more than the LCN at every d (not reached counts as more than the largest m)."
+    )
+    broken: ClassVar[str] = BROKEN
+    rule: ClassVar[str] = FAIR
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "quick": {},
+        "paper": {"values": [10, 15, 20, 25, 30], "seeds": 5, **with_learner(AUTHORS)},
+    }
+    axis: ClassVar[str] = "d"
+    field: ClassVar[str] = "patch_dim"
+    axis_title: ClassVar[str] = "dimension of a patch d"
+
+    values: tuple[float, ...] = (10, 20, 30)
+
+    def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
+        """Exponents in d."""
+        from whyconv.measure.scaling import exponent
+
+        shared, own = exponent(cnn.items()), exponent(lcn.items())
+        return [
+            above(0.25, shared, "exponent in d, CNN"),
+            below(1.75, shared, "exponent in d, CNN"),
+            above(0.5, own, "exponent in d, LCN"),
+            below(1.5, own, "exponent in d, LCN"),
+        ]

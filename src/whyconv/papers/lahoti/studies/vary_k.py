@@ -1,0 +1,59 @@
+"""Lahoti et al., experiment 1: how many examples for more and more patches."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from whyconv.papers.lahoti.studies.signal_study import (
+    AUTHORS,
+    BROKEN,
+    FAIR,
+    AxisStudy,
+    Found,
+    factor_change,
+    with_learner,
+)
+from whyconv.studies.complexity import above, below
+from whyconv.verdict import Evidence
+
+
+class VaryK(AxisStudy, name="lahoti.vary-k"):
+    """Sample complexity of CNN, LCN and FCN against the number of patches k.
+
+    d = 20 and sigma = 0.1, as the measured ratios suggest (the authors do not say). Experiment 1 of the
+    authors' discussion page has k = 10, 15, ..., 30, CNN and LCN, at most 1000 examples, 5 repetitions.
+    """
+
+    reference: ClassVar[str] = "Lahoti et al., experiment 1 (reconstructed from the authors' discussion page)"
+    title: ClassVar[str] = "Weight sharing saves more, the more patches there are"
+    criterion: ClassVar[str] = (
+        "95 % intervals: the exponent of m* in k is below 1.25 for the CNN and between 0.75 and 2.25 for the "
+        "LCN; m* of the LCN is more than 5 times that of the CNN at every k, and the factor grows from the "
+        "smallest to the largest k; the FCN needs more than the LCN at every k (not reached counts as more "
+        "than the largest m)."
+    )
+    broken: ClassVar[str] = BROKEN
+    rule: ClassVar[str] = FAIR
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "quick": {},
+        "paper": {"values": [10, 15, 20, 25, 30], "seeds": 5, **with_learner(AUTHORS)},
+    }
+    axis: ClassVar[str] = "k"
+    field: ClassVar[str] = "patches"
+    axis_title: ClassVar[str] = "patches k"
+
+    values: tuple[float, ...] = (10, 20, 30)
+
+    def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
+        """Exponents in k, and the growth of the factor from one end to the other."""
+        from whyconv.measure.scaling import exponent
+
+        first, last = min(lcn), max(lcn)
+        grown = factor_change(cnn, lcn, first, last)
+        return [
+            below(1.25, exponent(cnn.items()), "exponent in k, CNN"),
+            above(0.75, exponent(lcn.items()), "exponent in k, LCN"),
+            below(2.25, exponent(lcn.items()), "exponent in k, LCN"),
+            above(1, grown, f"factor at k = {last:g} over that at k = {first:g}"),
+        ]

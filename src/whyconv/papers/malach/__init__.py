@@ -1,0 +1,1 @@
+"""Malach & Shalev-Shwartz, *Computational Separation Between Convolutional and Fully-Connected Networks*."""

@@ -1,0 +1,1 @@
+"""The statements of the paper, each with its check and its control."""

@@ -1,0 +1,110 @@
+"""Malach & Shalev-Shwartz, after Theorem 12: what rounding leaves of an FCN's first step, by dtype."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar
+
+from whyconv.claims import Claim
+from whyconv.verdict import Evidence, Verdict
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+DTYPES: tuple[str, ...] = ("float16", "float32", "float64")
+DRAWS = {1024: 10, 8192: 3}
+"""Neurons drawn at each n."""
+CLOSE = 0.1
+"""The two routes may differ by this share of a gradient; they differ by 0.05 at most."""
+
+
+class FinitePrecision(Claim, name="malach.finite-precision"):
+    """In finite precision an FCN's first gradient is as good as zero: at n = 1024 in float32, not in float64.
+
+    "If we run GD on a finite-precision machine, the true population gradient is effectively zero", no
+    precision named. Here tanh, weights N(0, 1/n), u = 1, b = 0.3, step 1, k = log2 n. Gradients of drawn
+    neurons are really subtracted from their weights, dtype by dtype: *lost* if no weight of any neuron
+    changes by a bit, *kept* if most weights of I change, *partly* otherwise. At n = 1024 float16 and float32
+    lose the step and float64 keeps it; at n = 8192 float64 loses it, too. Routes: the exact integral for
+    each neuron, and a normal law in place of <w, x>; they must be close for every weight, and give the same
+    words.
+
+    The words are about drawn neurons. The root mean square over all of them, which Theorem 12 bounds, is made
+    by rare ones and is a thousand times the median; half a unit in the last place of a weight 1/32 is 2e-9 in
+    float32 and 3e-18 in float64. It is the *sum* that rounds: 1e-16 is a float32 like any other, so methods
+    that rescale the gradient (Adam) are not stopped; and it is the first population step, not training, that
+    is lost.
+    """
+
+    reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 4, after Theorem 12"
+    expected: ClassVar[Verdict] = "holds as corrected"
+    broken: ClassVar[str] = "a parity of 2 bits in place of log2 n"
+
+    def check(self) -> Evidence:
+        return self._decide(lambda n_bits: n_bits.bit_length() - 1)
+
+    def control(self) -> Evidence:
+        return self._decide(lambda n_bits: 2)
+
+    def _decide(self, pattern: Callable[[int], int]) -> Evidence:
+        import numpy as np
+
+        words, medians, gap, same = {}, {}, 0.0, True
+        for n, draws in DRAWS.items():
+            weights, exact, normal = _gradients(n, pattern(n), draws)
+            for dtype in DTYPES:
+                words[dtype, n] = _word(weights, exact, pattern(n), dtype)
+                same &= words[dtype, n] == _word(weights, normal, pattern(n), dtype)
+            gap = max(gap, float(np.abs(normal / exact - 1).max()))
+            medians[n] = float(np.median(np.abs(exact[:, : pattern(n)])))
+        places = [*((dtype, 1024) for dtype in DTYPES), ("float64", 8192)]
+        verdict: Verdict = "fails"
+        if same and gap <= CLOSE:
+            found = [words[place] for place in places]
+            if found == ["lost", "lost", "kept", "lost"]:
+                verdict = "holds as corrected"
+            elif set(found) == {"lost"}:
+                verdict = "holds"
+        return Evidence(
+            verdict,
+            {
+                **{f"{dtype}, n = {n}": words[dtype, n] for dtype, n in places},
+                "median |dL/dw_j|, j in I, n = 1024": medians[1024],
+                "root mean square of dL/dw_j, j in I, n = 1024": _root_mean_square(1024, pattern(1024)),
+                "median |dL/dw_j|, j in I, n = 8192": medians[8192],
+                "largest relative gap of the two routes": gap,
+            },
+        )
+
+
+def _gradients(n_bits: int, k_window: int, draws: int) -> tuple[NDArray, NDArray, NDArray]:
+    """Weights of ``draws`` neurons, dL/dw by the exact integral, and by the normal law; rows are neurons."""
+    import numpy as np
+
+    from whyconv.exact.fourier.front import partials
+    from whyconv.papers.malach.exact.bit_networks import tanh_slope
+    from whyconv.papers.malach.exact.initial_gradient import normal_partials
+
+    weights = np.stack(
+        [np.random.default_rng([15, n_bits, draw]).normal(0, n_bits**-0.5, n_bits) for draw in range(draws)]
+    )
+    exact = np.stack([np.asarray(partials("tanh", row, 0.3, range(k_window)).value) for row in weights])
+    normal = np.stack([normal_partials(tanh_slope, row, 0.3, k_window) for row in weights])
+    return weights, -exact, -normal
+
+
+def _word(weights: NDArray, gradient: NDArray, k_window: int, dtype: str) -> str:
+    """What a step of size 1 is in this dtype: lost, kept or partly."""
+    before = weights.astype(dtype)
+    moved = before - gradient.astype(dtype) != before
+    if not moved.any():
+        return "lost"
+    return "kept" if moved[:, :k_window].mean() > 0.5 else "partly"
+
+
+def _root_mean_square(n_bits: int, k_window: int) -> float:
+    """sqrt(E (dL/dw_j)^2) for j in I, weights N(0, 1/n), by the Hermite series."""
+    from whyconv.papers.malach.exact.bit_networks import tanh_slope
+    from whyconv.papers.malach.exact.initial_gradient import gaussian_square
+
+    return gaussian_square(tanh_slope, n_bits, k_window - 1, 0.3) ** 0.5

@@ -1,0 +1,79 @@
+"""Many k-pattern problems of one size, descended side by side, for the claims on gradient descent."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whyconv.papers.malach.exact import k_patterns, window_descent
+from whyconv.papers.malach.exact.window_descent import Path, Ramp
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+COUNTEREXAMPLE = Ramp(cap=6.0, shift=5.0)
+"""sigma(z) = clip(5 + z, 0, 6): with the start of Theorem 4 its values lie near 5, so |u| grows faster than
+eta T sqrt(q). The clipped ReLU starts at values of at most 1/k and cannot show that Lemma 8 lacks its c."""
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Problems of one size, the filters drawn for them, and u* of Lemma 6.
+
+    ``labels``, ``weights`` (runs, 2^n); ``counts`` (runs, banks, 2^k); ``star`` (runs, banks, windows a bank,
+    2^k).
+    """
+
+    n_bits: int
+    k_window: int
+    labels: Floats
+    weights: Floats
+    counts: Ints
+    star: Floats
+
+    @property
+    def width(self) -> int:
+        """q, the number of filters of a window."""
+        return int(self.counts[0, 0].sum())
+
+    def norms(self, readout: Floats) -> Floats:
+        """|u^(j)| of all q copies, (runs, ..., windows), of readouts shaped like ``star`` or like probes."""
+        between = (slice(None),) + (None,) * (readout.ndim - 4)
+        squares = self.counts[between][..., None, :] * readout**2
+        return np.sqrt(squares.sum(axis=-1)).reshape(*readout.shape[:-3], -1)
+
+    def descend(self, step: float, steps: int, **options: Any) -> Path:
+        """:func:`.window_descent.descend` on these problems."""
+        return window_descent.descend(self.labels, self.weights, self.counts, step, steps, **options)
+
+
+def batch(
+    n_bits: int,
+    k_window: int,
+    width: int,
+    kinds: tuple[str, ...],
+    positions: tuple[int, ...],
+    laws: tuple[str, ...] = ("uniform",),
+    *,
+    shared: bool = True,
+    seed: int = 0,
+) -> Batch:
+    """Every target at every position under every distribution, each with filters of its own draw."""
+    windows = k_patterns.window_count(n_bits, k_window)
+    problems = [(kind, at, law) for kind in kinds for at in positions for law in laws]
+    rng = np.random.default_rng(seed)
+    counts = window_descent.draw_counts(rng, width, k_window, len(problems), 1 if shared else windows)
+    tables = [k_patterns.target(kind, k_window, seed) for kind, _, _ in problems]
+    places = [at for _, at, _ in problems]
+    each = list(zip(counts, tables, places, strict=True))
+    return Batch(
+        n_bits,
+        k_window,
+        np.stack([k_patterns.labels(n_bits, table, at) for _, table, at in each]),
+        np.stack([k_patterns.distribution(law, n_bits) for _, _, law in problems]),
+        counts,
+        np.concatenate([window_descent.separator(c[None], table, at, windows) for c, table, at in each]),
+    )

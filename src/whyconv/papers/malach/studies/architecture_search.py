@@ -1,0 +1,194 @@
+"""Section 5: searching for the order of the bits, when nobody tells which ones are neighbours."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from math import comb, log
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field, field_validator, model_validator
+
+from whyconv.networks import NetworkField
+from whyconv.networks.window import CNN
+from whyconv.spec import checked
+from whyconv.studies import Judgement, Point, Study
+from whyconv.studies.grid import changed
+from whyconv.trial import Row, Trial
+from whyconv.verdict import Evidence, Number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from whyconv.measure.intervals import Interval
+
+RANDOM, CLIMB, GREEDY = "random orders", "hill climbing", "greedy on correlations"
+STRATEGIES = {RANDOM: "random", CLIMB: "climb", GREEDY: "greedy"}
+GUIDED = (CLIMB, GREEDY)
+PARITY, MAJORITY, EXACTLY_ONE = "parity", "majority", "exactly one"
+HALF = log(2)
+
+
+class ArchitectureSearch(Study, name="malach.architecture-search"):
+    """Evaluations of a search for the bits' order: blind for parity, guided where single bits tell.
+
+    Of all orders a share of (n-k+1) / C(n,k) puts the k bits of the target next to each other, so blind
+    guessing takes C(n,k) / (n-k+1) evaluations on average. An order whose windows miss them gives a
+    network no signal of parity (claim ``malach.nas``), so no search can know it is getting closer. Beside
+    parity stand majority, which is a sign of a sum of single bits, so that almost any order will do; and
+    *exactly one* (of the k bits is +1), for which the order matters and single bits tell of it.
+    """
+
+    reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"
+    title: ClassVar[str] = "Searching for the order of the bits is blind for parity"
+    criterion: ClassVar[str] = (
+        "For parity, random orders need C(n,k)/(n-k+1) evaluations (the 95 % interval of their mean, all n "
+        "pooled, contains it), and no other strategy halves that of random orders (the interval of the log "
+        "of the ratio, seed by seed, lies below log 2); for exactly one, the greedy strategy does halve it; "
+        "for majority, random orders need less than a tenth."
+    )
+    broken: ClassVar[str] = (
+        "exactly one in the place of parity: single bits tell, so the search is not blind."
+    )
+    rule: ClassVar[str] = (
+        "One evaluation trains a CNN with 20 steps of gradient descent; a search succeeds when the error on "
+        "held-out examples is at most 5 %, and is cut off after 20 C(n,k)/(n-k+1) evaluations (counted as "
+        "if it had succeeded then)."
+    )
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "quick": {},
+        "paper": {"n_bits": [8, 12, 16, 24, 32, 48], "seeds": 40},
+    }
+
+    seeds: int = Field(10, ge=1, le=10_000)
+    n_bits: tuple[int, ...] = (8, 16, 24)
+    k_window: int = Field(3, ge=1, le=8)
+    network: NetworkField = Field(
+        default_factory=lambda: {"name": "cnn", "filters": 256}, validate_default=True
+    )
+    m: int = Field(2560, ge=2, le=1_000_000)
+
+    @field_validator("network")
+    @classmethod
+    def _windows(cls, network: Any) -> Any:
+        if not isinstance(network, CNN) or network.stride != 1:
+            raise ValueError("the network must be cnn, lcn or partly-shared with stride 1")
+        return network
+
+    @field_validator("n_bits")
+    @classmethod
+    def _increasing(cls, n_bits: tuple[int, ...]) -> tuple[int, ...]:
+        if not n_bits or min(n_bits) < 1 or list(n_bits) != sorted(set(n_bits)):
+            raise ValueError("n_bits must be a list of increasing numbers of bits, as in [8, 16, 24]")
+        return n_bits
+
+    @model_validator(mode="after")
+    def _fits(self) -> ArchitectureSearch:
+        if self.k_window > self.n_bits[0]:
+            raise ValueError(f"k_window = {self.k_window} bits do not fit into n_bits = {self.n_bits[0]}")
+        return self
+
+    def blind(self, n_bits: int) -> float:
+        """C(n,k) / (n-k+1): the mean number of random orders until one puts the target's bits together."""
+        return comb(n_bits, self.k_window) / (n_bits - self.k_window + 1)
+
+    def targets(self) -> dict[str, dict[str, Any]]:
+        """The three targets as fields of the task."""
+        ones = [bin(window).count("1") for window in range(2**self.k_window)]
+        table = [1 if count == 1 else -1 for count in ones]
+        return {
+            PARITY: {"target": "parity"},
+            MAJORITY: {"target": "majority"},
+            EXACTLY_ONE: {"target": "table", "table": table},
+        }
+
+    def plan(self, rows: Mapping[str, Row]) -> list[Point]:
+        """Every strategy on every target at every n."""
+        del rows
+        points = []
+        network = changed(self.network, {"k_window": self.k_window})
+        for target, asked in self.targets().items():
+            for n in self.n_bits:
+                task = {"name": "k-junta", "n_bits": n, "k_window": self.k_window, **asked}
+                for arm, strategy in STRATEGIES.items():
+                    learner = {"name": "order-search", "strategy": strategy, "target_error": 0.05}
+                    learner |= {"evaluations": round(20 * self.blind(n))}
+                    values = {"task": task, "network": network, "learner": learner}
+                    points += [
+                        Point(
+                            {"arm": arm, "target": target, "n": n},
+                            checked(Trial, {**values, "m": self.m, "seed": seed}, f"{arm}, n = {n}"),
+                        )
+                        for seed in range(self.seeds)
+                    ]
+        return points
+
+    def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
+        """One line per trial, with the evaluations in units of blind guessing."""
+        table = super().table(points, rows)
+        if len(table):
+            table["in_blind_searches"] = table["evaluations"] / table["n"].map(self.blind)
+        return table
+
+    def judge(self, table: pd.DataFrame) -> Judgement:
+        """The criterion with parity, and with exactly one in its place."""
+        return Judgement(self._judged(table, PARITY), self._judged(table, EXACTLY_ONE))
+
+    def _judged(self, table: pd.DataFrame, blind: str) -> Evidence:
+        from whyconv.measure.intervals import mean_interval
+
+        def needed(target: str) -> Interval:
+            chosen = table[(table["arm"] == RANDOM) & (table["target"] == target)]
+            return mean_interval(chosen["in_blind_searches"])
+
+        random, easy = needed(blind), needed(MAJORITY)
+        gains = {
+            (target, arm): self._gain(table, target, arm) for target in (blind, EXACTLY_ONE) for arm in GUIDED
+        }
+        numbers: dict[str, Number] = {
+            f"{target}, {RANDOM}, in C(n,k)/(n-k+1)": str(interval)
+            for target, interval in ((blind, random), (MAJORITY, easy))
+        }
+        numbers |= {
+            f"{target}, log of {RANDOM} over {arm}": str(interval)
+            for (target, arm), interval in gains.items()
+        }
+        flat = [gains[blind, arm] for arm in GUIDED]
+        greedy = gains[EXACTLY_ONE, GREEDY]
+        refuted = any(interval.low > HALF for interval in flat) or greedy.high < HALF or easy.low > 0.1
+        fits = random.low <= 1 <= random.high and easy.high < 0.1
+        clear = all(interval.high < HALF for interval in flat) and greedy.low > HALF
+        return Evidence("fails" if refuted else "consistent" if fits and clear else "undecided", numbers)
+
+    def _gain(self, table: pd.DataFrame, target: str, arm: str) -> Interval:
+        """The log of random orders' evaluations over those of another strategy, n and seed alike."""
+        import numpy as np
+
+        from whyconv.measure.intervals import paired_difference
+
+        part = table[table["target"] == target].set_index(["n", "seed"])
+        logs = np.log(part["evaluations"].astype(float))
+        return paired_difference(logs[part["arm"] == RANDOM], logs[part["arm"] == arm])
+
+    def figures(self, table: pd.DataFrame) -> dict[str, Any]:
+        """Evaluations against n, one chart a target, with blind guessing beside them."""
+        import pandas as pd
+
+        from whyconv.report.charts import curves
+
+        charts = {}
+        theory = pd.DataFrame(
+            [
+                {"arm": "C(n,k)/(n-k+1)", "n": n, "evaluations": self.blind(n), "seed": seed}
+                for n in self.n_bits
+                for seed in range(2)
+            ]
+        )
+        for target in self.targets():
+            part = table[table["target"] == target] if len(table) else table
+            drawn = pd.concat([part, theory]) if len(part) else part
+            charts[f"Evaluations, {target}"] = curves(
+                drawn, "n", "evaluations", title=f"Evaluations until the order is found, {target} of "
+                f"{self.k_window} bits", x_title="bits n", y_title="evaluations", log_x=True, log_y=True,
+                y_domain=(0.8, 25 * self.blind(self.n_bits[-1])), controls=["C(n,k)/(n-k+1)"],
+            )  # fmt: skip
+        return charts

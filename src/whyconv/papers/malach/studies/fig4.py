@@ -1,0 +1,67 @@
+"""Figure 4: the parity of three digits that are far apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from whyconv.papers.malach.studies.sequence_study import CONTESTANTS, MNIST, QUICK, RULE, SequenceStudy, Twin
+from whyconv.studies import Judgement
+from whyconv.studies.complexity import above, below
+from whyconv.studies.grid import worst
+from whyconv.verdict import Evidence
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MARGIN, POOR = 0.05, 0.55
+
+
+def middle(arm: str) -> str:
+    """The arm where the three middle digits count."""
+    return f"{arm}, middle digits count"
+
+
+class Figure4(SequenceStudy, name="malach.fig4"):
+    """Accuracy against n: the parity of the first, the middle and the last digit, CNN, LCN and FCN."""
+
+    reference: ClassVar[str] = "Malach & Shalev-Shwartz, Figure 4"
+    title: ClassVar[str] = "Parity of three digits far apart: windows are no help, and among many nothing is"
+    criterion: ClassVar[str] = (
+        "95 % intervals over seeds: at the smallest n the FCN is more accurate than CNN and LCN, seed by "
+        "seed, by more than 0.05; at the largest n the accuracy of all three is below 0.55."
+    )
+    broken: ClassVar[str] = (
+        "the three middle digits count instead, as in Figure 3: windows see them all, and CNN and LCN must "
+        "not be the poor ones any more."
+    )
+    rule: ClassVar[str] = RULE
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "quick": QUICK,
+        "mnist": MNIST,
+        "paper": {"task.images": "mnist"},
+    }
+    where: ClassVar[str] = "spread"
+
+    @property
+    def twins(self) -> Mapping[str, Twin]:
+        """All three where the middle digits count."""
+        return {middle(arm): Twin(arm, {"where": "middle"}) for arm in CONTESTANTS}
+
+    def judge(self, table: pd.DataFrame) -> Judgement:
+        """The criterion, with digits far apart and with the middle ones."""
+        return Judgement(
+            self._judged(table, CONTESTANTS), self._judged(table, tuple(map(middle, CONTESTANTS)))
+        )
+
+    def _judged(self, table: pd.DataFrame, arms: tuple[str, ...]) -> Evidence:
+        *local, dense = arms
+        smallest, largest = self.digits[0], self.digits[-1]
+        gaps = (
+            above(MARGIN, self.gain(table, dense, arm, smallest), f"{dense} - {arm}, n={smallest}")
+            for arm in local
+        )
+        ends = (
+            below(POOR, self.accuracy(table, arm, largest), f"accuracy, {arm}, n={largest}") for arm in arms
+        )
+        return worst(*gaps, *ends)

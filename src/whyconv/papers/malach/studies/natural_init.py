@@ -1,0 +1,178 @@
+"""Comment 7: does the theorem need its own initialisation, or do natural ones learn k-patterns as well?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from pydantic import Field, field_validator, model_validator
+
+from whyconv.networks import NetworkField
+from whyconv.networks.window import Windowed
+from whyconv.spec import build
+from whyconv.studies import Judgement
+from whyconv.studies.grid import changed
+from whyconv.studies.tuned import Cell, TunedStudy
+from whyconv.tasks import TaskField
+from whyconv.tasks.bits import KPattern
+from whyconv.verdict import Evidence, Number
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+THEOREM, NORMAL, UNIFORM = "theorem's start", "normal start", "uniform start"
+FEATURES = "normal start, readout alone"
+HIDDEN = "normal start, hidden order"
+NATURAL = (NORMAL, UNIFORM, FEATURES)
+
+
+class NaturalInit(TunedStudy, name="malach.natural-init"):
+    """A CNN learns k-patterns from Gaussian and uniform starts too, and with random filters left as they are.
+
+    The paper's Comment 7 says that a similar result can be shown for natural initialisations with random
+    features; it proves nothing, so this is an experiment. Arms differ in the law of W and b alone, and in
+    whether W is trained. Beside it stands the least norm of a readout of one window that equals the target
+    exactly, which is what the theorem's bound grows with.
+    """
+
+    reference: ClassVar[str] = "Malach & Shalev-Shwartz, Comment 7"
+    title: ClassVar[str] = "Natural initialisations learn k-patterns as well"
+    criterion: ClassVar[str] = (
+        "With the largest number of filters every start reaches 10 % error with every seed, also where only "
+        "the readout is trained."
+    )
+    broken: ClassVar[str] = "the bits in a hidden order, so that no window holds the pattern."
+    rule: ClassVar[str] = (
+        "Full-batch gradient descent, hinge loss, biases not trained, readout from 0; step sizes tuned for "
+        "every arm by the same rule. The target is reached when the error on held-out examples is at most "
+        "10 % and the test error at most 12 %."
+    )
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
+        "quick": {},
+        "paper": {"filters": [16, 32, 64, 128, 256, 512, 1024, 4096], "seeds": 20, "tuning_seeds": 3},
+    }
+
+    task: TaskField = Field(
+        default_factory=lambda: {"name": "k-pattern", "n_bits": 16, "k_window": 4}, validate_default=True
+    )
+    filters: tuple[int, ...] = (16, 64, 256)
+    m: int = Field(4096, ge=1, le=1_000_000)
+    rates: tuple[float, ...] = (0.01, 0.1, 1.0)
+    budget: int = Field(4000, ge=1, le=1_000_000)
+    arms: dict[str, NetworkField] = Field(
+        default_factory=lambda: {
+            THEOREM: {"name": "cnn"},
+            NORMAL: {"name": "cnn", "init_law": "normal"},
+            UNIFORM: {"name": "cnn", "init_law": "uniform"},
+            FEATURES: {"name": "cnn", "init_law": "normal", "frozen": ["w", "b"]},
+        },
+        validate_default=True,
+    )
+
+    @field_validator("filters")
+    @classmethod
+    def _increasing(cls, filters: tuple[int, ...]) -> tuple[int, ...]:
+        if not filters or min(filters) < 1 or list(filters) != sorted(set(filters)):
+            raise ValueError("filters must be a list of increasing numbers of filters, as in [16, 64, 256]")
+        return filters
+
+    @field_validator("task")
+    @classmethod
+    def _bits(cls, task: Any) -> Any:
+        if not isinstance(task, KPattern):
+            raise ValueError(f"the task must be k-pattern or k-junta, and {task.name} was given")
+        return task
+
+    @field_validator("arms")
+    @classmethod
+    def _windows(cls, arms: dict[str, Any]) -> dict[str, Any]:
+        for name in (THEOREM, *NATURAL):
+            if not isinstance(arms.get(name), Windowed):
+                raise ValueError(
+                    f"the arm {name!r} must be a network over windows, and the criterion needs it"
+                )
+        return arms
+
+    @model_validator(mode="after")
+    def _not_trivial(self) -> NaturalInit:
+        assert isinstance(self.task, KPattern)
+        if self.task.label_noise >= self.target_error:
+            raise ValueError(
+                f"label_noise = {self.task.label_noise:g} is the least possible error, and target_error = "
+                f"{self.target_error:g} asks for less; take less noise or a larger target"
+            )
+        rarer = self.task.rarer_label()
+        if rarer is not None and rarer <= 1.2 * self.target_error:
+            raise ValueError(
+                f"the target {self.task.target} has one label on all but {rarer:.3g} of the windows, so a "
+                f"constant reaches target_error = {self.target_error:g}; take a smaller one or another target"
+            )
+        return self
+
+    def cells(self) -> Iterator[Cell]:
+        """Every start with every number of filters, and the control."""
+        assert isinstance(self.task, KPattern)
+        hidden = build("task", {**self.task.canonical(), "name": "k-junta"})
+        for filters in self.filters:
+            fields = {"filters": filters, "k_window": self.task.k_window}
+            for name, network in self.arms.items():
+                yield Cell({"arm": name, "filters": filters}, self.task, changed(network, fields), self.m)
+            normal = changed(self.arms[NORMAL], fields)
+            yield Cell({"arm": HIDDEN, "filters": filters}, hidden, normal, self.m)
+
+    def judge(self, table: pd.DataFrame) -> Judgement:
+        """The criterion, with the natural starts and with the control in their place."""
+        rows = self.measured(table)
+        return Judgement(self._judged(rows, NATURAL), self._judged(rows, (HIDDEN,)))
+
+    def _judged(self, rows: pd.DataFrame, natural: tuple[str, ...]) -> Evidence:
+        numbers: dict[str, Number] = {}
+        met = []
+        for arm in (THEOREM, *natural):
+            for filters in self.filters:
+                part = rows[(rows["arm"] == arm) & (rows["filters"] == filters)]
+                numbers[f"share of seeds at the target, {arm}, q={filters}"] = float(part["reached"].mean())
+            met.append(numbers[f"share of seeds at the target, {arm}, q={self.filters[-1]}"] == 1)
+        for arm in (THEOREM, NORMAL, UNIFORM):
+            numbers[f"least norm of a readout, {arm}, q={self.filters[-1]}"] = self.least_norm(arm)
+        enough = rows["seed"].nunique() > 1
+        return Evidence("fails" if not all(met) else "consistent" if enough else "undecided", numbers)
+
+    def least_norm(self, arm: str, seed: int = 0) -> str:
+        """The least norm of a readout of one window that equals the target on all 2^k windows."""
+        import numpy as np
+
+        from whyconv.lazy import jnp
+        from whyconv.networks.window import all_windows
+        from whyconv.papers.malach.exact.window_features import least_norm_readouts
+        from whyconv.streams import stream
+
+        assert isinstance(self.task, KPattern)
+        k = self.task.k_window
+        network = changed(self.arms[arm], {"filters": self.filters[-1], "k_window": k})
+        params = network.init(stream("init", network.canonical(), seed), (k,))
+        pre = jnp.asarray(all_windows(k)) @ params["w"][0] + params["b"][0]
+        table = np.asarray(network.sigma(pre), dtype=float)
+        target = np.asarray(self.task.truth_table(stream("world", self.task.lineage(), seed)), dtype=float)
+        readout, residual = least_norm_readouts(table, target[:, None])
+        return f"{np.linalg.norm(readout):.3g}" if residual < 1e-3 else "none: the features do not span it"
+
+    def figures(self, table: pd.DataFrame) -> dict[str, Any]:
+        """Steps and test error against the number of filters."""
+        from whyconv.report.charts import curves
+
+        rows = self.measured(table)
+        shared: dict[str, Any] = {
+            "x_title": "filters q", "log_x": True, "controls": [HIDDEN], "arms": [*self.arms, HIDDEN],
+        }  # fmt: skip
+        return {
+            "Test error": curves(
+                rows, "filters", "test_error", title="Test error at the end of training",
+                y_title="test error", y_domain=(0.0, 0.6), **shared,
+            ),
+            "Steps to 10 % error": curves(
+                rows, "filters", "steps_taken", title="Steps of gradient descent to 10 % error",
+                y_title="steps", log_y=True, y_domain=(0.8, 1.6 * self.budget),
+                ceiling=(self.budget, f"not reached within {self.budget:,} steps"), **shared,
+            ),
+        }  # fmt: skip

@@ -1,0 +1,215 @@
+"""What the studies of digit sequences share: the contestants, their twins, accuracy against n."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from math import ceil
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+
+from pydantic import Field, field_validator
+
+from whyconv.learners import LearnerField
+from whyconv.spec import checked
+from whyconv.studies import Point
+from whyconv.studies.grid import by_seed, changed
+from whyconv.studies.images import (
+    ImageStudy,
+    announced,
+    described,
+    needs,
+    permuted,
+    plain,
+    shift_panels,
+    shuffled,
+    told,
+    translations,
+)
+from whyconv.tasks.images.catalogue import DIGITS
+from whyconv.tasks.sequence import COLUMNS, ROWS
+from whyconv.tasks.sequence import Sequence as SequenceTask
+from whyconv.trial import Row, Trial
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from whyconv.measure.intervals import Interval
+
+CNN, LCN, FCN = "CNN", "LCN", "FCN"
+CONTESTANTS = (CNN, LCN, FCN)
+WINDOW = 3
+"""Digits in a kernel of 24 x 24."""
+
+
+class Twin(NamedTuple):
+    """A contestant under other circumstances, at the smallest and the largest n only."""
+
+    of: str
+    task: Mapping[str, Any]
+    coupled: bool = False
+
+
+class SequenceStudy(ImageStudy):
+    """Accuracy of CNN, LCN and FCN against the number n of digits, one hidden layer of ReLU.
+
+    Readings of what the paper leaves open. ``stride``: the 24 x 24 kernels step by a *digit* (8 pixels, n - 2
+    windows) or by a *pixel*. ``reading`` of "1024 neurons" for CNN and LCN: *window*, that many channels at
+    every window; *all*, that many activations in all. ``neurons`` is the number.
+    """
+
+    outcome: ClassVar[str] = "accuracy"
+    where: ClassVar[str]
+    """Which digits count."""
+
+    task: Annotated[SequenceTask, needs(SequenceTask)] = Field("sequence", validate_default=True)
+    learner: LearnerField = Field(
+        {
+            "name": "gradient", "optimiser": "adadelta", "rate": 1.0, "options": {"rho": 0.95, "eps": 1e-7},
+            "batch": 128, "loss": "hinge", "tolerance": 0, "epochs": 30,
+        },
+        validate_default=True,
+    )  # fmt: skip
+    digits: tuple[int, ...] = (5, 7, 9, 11, 13, 15, 17, 19)
+    m: int = Field(60_000, ge=1, le=10_000_000)
+    test_size: int = Field(10_000, ge=1, le=1_000_000)
+    neurons: int = Field(1024, ge=1, le=100_000)
+    stride: Literal["digit", "pixel"] = "digit"
+    reading: Literal["window", "all"] = "window"
+    shifts: tuple[int, ...] = (1, 2, 4)
+    seeds: int = Field(3, ge=1, le=10_000)
+
+    @field_validator("task")
+    @classmethod
+    def _plain(cls, task: SequenceTask) -> SequenceTask:
+        plain(task, "digits", "where")
+        return task
+
+    @field_validator("digits")
+    @classmethod
+    def _increasing(cls, digits: tuple[int, ...]) -> tuple[int, ...]:
+        if len(digits) < 2 or list(digits) != sorted(set(digits)) or digits[0] < WINDOW:
+            raise ValueError("digits must be two or more increasing numbers from 3 on, as in [5, 9, 13]")
+        return digits
+
+    @property
+    def twins(self) -> Mapping[str, Twin]:
+        """The controls."""
+        return {}
+
+    def network(self, arm: str, n: int, coupled: bool = False) -> dict[str, Any]:
+        """The network of an arm for n digits."""
+        if arm == FCN:
+            return {"name": "deep-fcn", "widths": [self.neurons], "coupled": coupled}
+        step = COLUMNS if self.stride == "digit" else 1
+        windows = (n - WINDOW) * COLUMNS // step + 1
+        channels = self.neurons if self.reading == "window" else max(1, round(self.neurons / windows))
+        name = "deep-cnn" if arm == CNN else "deep-lcn"
+        return {
+            "name": name, "channels": [channels], "kernel": [ROWS, WINDOW * COLUMNS], "stride": [ROWS, step],
+            "padding": "valid",
+        }  # fmt: skip
+
+    def plan(self, rows: Mapping[str, Row]) -> list[Point]:
+        """Every contestant at every n, twins at both ends."""
+        del rows
+        return [
+            Point({"arm": arm, "n": n}, self._trial(arm, n, seed))
+            for n in self.digits
+            for arm in (*CONTESTANTS, *(self.twins if n in (self.digits[0], self.digits[-1]) else ()))
+            for seed in range(self.seeds)
+        ]
+
+    def _trial(self, arm: str, n: int, seed: int) -> Trial:
+        twin = self.twins.get(arm)
+        fields = {
+            "digits": n,
+            "where": self.where,
+            "shifted_tests": self.shifts,
+            **(twin.task if twin else {}),
+        }
+        values = {
+            "task": changed(self.task, fields),
+            "network": self.network(twin.of if twin else arm, n, twin is not None and twin.coupled),
+            "learner": self.learner, "m": self.m, "seed": seed, "test_size": self.test_size,
+        }  # fmt: skip
+        return checked(Trial, values, f"arm {arm}")
+
+    def accuracy(self, table: pd.DataFrame, arm: str, n: int) -> Interval:
+        """Mean accuracy with its interval."""
+        from whyconv.measure.intervals import mean_interval
+
+        return mean_interval(by_seed(table, "accuracy", arm=arm, n=n))
+
+    def gain(self, table: pd.DataFrame, better: str, worse: str, n: int) -> Interval:
+        """The paired difference of accuracies."""
+        from whyconv.measure.intervals import paired_difference
+
+        return paired_difference(*(by_seed(table, "accuracy", arm=arm, n=n) for arm in (better, worse)))
+
+    def unjudged(self) -> str:
+        """Other images and other parities than the paper's."""
+        if self.task.images != "mnist":
+            of = "the embedded 8 x 8 digits" if self.task.images == DIGITS else self.task.images
+            return f"these images are {of}, and the criterion is one for MNIST; --preset mnist is judged"
+        if self.task.counted != WINDOW:
+            return f"the parity of {self.task.counted} digits is not the paper's; --preset mnist is judged"
+        return ""
+
+    def data(self) -> str:
+        """The images."""
+        return announced(self.task)
+
+    def remarks(self) -> str:
+        """Data and readings."""
+        counted = {1: "one digit", 2: "two digits", 3: "three digits"}.get(
+            self.task.counted, f"{self.task.counted} digits"
+        )
+        stride = "a digit (8 pixels)" if self.stride == "digit" else "one pixel"
+        neurons = "at every window" if self.reading == "window" else "in all"
+        return (
+            f"{described(self.task)} Parity of {counted}; {self.m:,} sequences in every epoch. Readings of "
+            f"what the paper leaves open: kernels of 24 x 24 step by {stride}; the {self.neurons} neurons of "
+            f"CNN and LCN are {neurons}; digits are cut to 24 x 8 by {self.task.cut}; "
+            f"{told(self.learner)}; {self.rule}"
+        )
+
+    def tables(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
+        """What a shift of the test costs."""
+        return translations(table, self.shifts, "n")
+
+    def figures(self, table: pd.DataFrame) -> dict[str, Any]:
+        """Accuracy against n, one panel for the test as it is and one for every shift."""
+        from whyconv.report.charts import curves
+
+        order: Sequence[str] = [*CONTESTANTS, *self.twins]
+        long = shift_panels(table, self.shifts)
+        top = 1.0 if long.empty else min(1.0, ceil(20 * long["accuracy"].max() + 0.5) / 20)
+        chart = curves(
+            long, "n", "accuracy", title=self.title, x_title="digits n", y_title="test accuracy",
+            y_domain=(0.4, top), facet="test", facet_title="", arms=order, controls=list(self.twins),
+        )  # fmt: skip
+        return {"Accuracy": chart}
+
+
+RULE = (
+    "a linear readout of all windows, no other stop than the number of epochs; a score of exactly zero "
+    "counts as -1."
+)
+
+
+QUICK: Mapping[str, Any] = {
+    "task.images": "digits", "task.counted": 2, "digits": [5, 9, 19], "neurons": 64, "m": 4000,
+    "learner.epochs": 10,
+}  # fmt: skip
+"""Embedded digits; the parity of three of them is out of reach there."""
+MNIST: Mapping[str, Any] = {
+    "task.images": "mnist", "digits": [5, 9, 13, 19], "neurons": 256, "m": 30_000, "learner.epochs": 8,
+    "seeds": 5,
+}  # fmt: skip
+"""Sizes at which the effects appear within 40 minutes on two cores."""
+
+
+def twins(contestants: Sequence[str]) -> Iterator[tuple[str, Twin]]:
+    """Permuted pixels for every contestant, the FCN starting alike; shuffled labels for the first."""
+    for arm in contestants:
+        yield permuted(arm), Twin(arm, {"permuted": True}, coupled=arm == FCN)
+    yield shuffled(contestants[0]), Twin(contestants[0], {"shuffled_labels": True})

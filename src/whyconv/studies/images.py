@@ -1,0 +1,163 @@
+"""What the studies on real images share: which images they are, twins that must be equal, shifted tests."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import isnan, nan
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import BeforeValidator
+
+from whyconv.spec import build, to_json
+from whyconv.studies import Point, Study
+from whyconv.studies.grid import by_seed
+from whyconv.tasks import images
+from whyconv.tasks._image_task import CONTROLS, ImageTask
+from whyconv.tasks.image_classes import ImageClasses
+from whyconv.tasks.images.catalogue import DIGITS
+from whyconv.trial import Row
+from whyconv.verdict import Evidence
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from whyconv.learners import Learner
+
+AS_IT_IS = "test images as they are"
+ROUNDING = 1e-4
+"""By how much losses of the first epoch may differ between networks that are to be equal up to rounding."""
+
+
+def needs(kind: type[ImageTask]) -> BeforeValidator:
+    """Takes a task of this kind, or what builds one, and no other."""
+
+    def taken(value: Any) -> Any:
+        task = build("task", value)
+        if not isinstance(task, kind):
+            raise ValueError(f"the task {task.name} was given; this study needs the task {kind.name}")
+        return task
+
+    return BeforeValidator(taken)
+
+
+class ImageStudy(Study):
+    """A study whose table also has the accuracy, and the training loss of the first epoch."""
+
+    def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
+        """One line per trial with a good row."""
+        table = super().table(points, rows)
+        if table.empty:
+            return table
+        good = [row for point in points if (row := rows.get(point.trial.key)) and row.status == "ok"]
+        losses = [row.trace.get("loss_at_epochs_2^i", [nan])[0] for row in good]
+        return table.assign(accuracy=1 - table["test_error"], first_loss=losses)
+
+
+ClassesField = Annotated[ImageClasses, needs(ImageClasses)]
+
+
+def not_cifar(task: ImageTask) -> str:
+    """Why results on these images are shown and not judged, where the criterion is one for CIFAR-10."""
+    if task.images == "cifar-10":
+        return ""
+    if task.images == DIGITS:
+        return (
+            "these are the embedded 8 x 8 digits, since CIFAR-10 is not on this machine; whyconv data fetch "
+            "cifar-10 brings it"
+        )
+    return f"the criterion is one for CIFAR-10, and these images are {task.images}"
+
+
+def described(task: ImageTask) -> str:
+    """The images in a sentence."""
+    return f"Images: {images.describe(task.images, task.batches)}."
+
+
+def announced(task: ImageTask) -> str:
+    """The images before a run; if they are the embedded ones, also what was found and is not used."""
+    why = images.unused(task.preference) if task.images == DIGITS else ""
+    return f"{described(task)} Not used: {why}." if why else described(task)
+
+
+def plain(task: ImageTask, *more: str) -> None:
+    """Refuse a task whose controls, or ``more`` fields, were changed: the study sets them itself."""
+    fields = type(task).model_fields
+    for name in (*CONTROLS, *more):
+        if getattr(task, name) != fields[name].default:
+            raise ValueError(
+                f"task.{name} was given, and this study sets it itself; leave it out (see whyconv list)"
+            )
+
+
+def permuted(arm: str) -> str:
+    """The name of an arm's twin on permuted pixels."""
+    return f"{arm}, permuted pixels"
+
+
+def shuffled(arm: str) -> str:
+    """The name of an arm's twin that is trained on shuffled labels."""
+    return f"{arm}, shuffled labels"
+
+
+def started_alike(table: pd.DataFrame, twin: str, arm: str, **labels: Any) -> Evidence:
+    """Whether two arms had the same training loss in the first epoch up to rounding, for every seed.
+
+    True of a network and its coupled twin on permuted pixels; networks that merely start from the same
+    law differ in the second digit.
+    """
+    one, other = (by_seed(table, "first_loss", arm=each, **labels) for each in (twin, arm))
+    largest = float((one - other).abs().max())
+    where = "".join(f", {name}={value:,}" for name, value in labels.items())
+    verdict = "undecided" if isnan(largest) else "consistent" if largest <= ROUNDING else "fails"
+    return Evidence(verdict, {f"loss of the first epoch, {twin} - {arm}{where}, largest": largest})
+
+
+def told(learner: Learner) -> str:
+    """How networks are trained, in the learner's own words."""
+    names = ("optimiser", "rate", "options", "batch", "loss", "epochs")
+    found = {name: getattr(learner, name, None) for name in names}
+    words = [
+        f"{name} {to_json(value) if name == 'options' else value}" for name, value in found.items() if value
+    ]
+    return f"{learner.name}: {', '.join(words)}" if words else learner.name
+
+
+def translations(table: pd.DataFrame, shifts: Sequence[int], axis: str) -> dict[str, pd.DataFrame]:
+    """By how much the test error rises when the test images are moved, for every arm at its last place.
+
+    Means over seeds of the paired rise, with 95 % intervals.
+    """
+    import pandas as pd
+
+    from whyconv.measure.intervals import paired_difference
+
+    lines = []
+    for arm, rows in table.groupby("arm", sort=False) if len(table) else ():
+        at = rows[rows[axis] == rows[axis].max()].set_index("seed")
+        rises = {
+            f"moved by {by}": str(
+                paired_difference(at[f"test_error_shift_{by}"], at["test_error"])
+            ).rpartition(",")[0]
+            for by in shifts
+        }
+        lines.append({"arm": arm, axis: rows[axis].max(), **rises, "runs": len(at)})
+    return {"Test error added by moving the test images": pd.DataFrame(lines)} if lines and shifts else {}
+
+
+def shift_panels(table: pd.DataFrame, shifts: Sequence[int]) -> pd.DataFrame:
+    """The table once for the test as it is and once for every shift, told apart by the column ``test``.
+
+    ``test_error`` and ``accuracy`` are those of the shifted tests then.
+    """
+    import pandas as pd
+
+    if table.empty:
+        return table
+    panels = {AS_IT_IS: "test_error"}
+    panels |= {f"moved by {by} pixel{'s' if by > 1 else ''}": f"test_error_shift_{by}" for by in shifts}
+    parts = [
+        table.assign(test=name, test_error=table[column], accuracy=1 - table[column])
+        for name, column in panels.items()
+    ]
+    long = pd.concat(parts, ignore_index=True)
+    return long.assign(test=pd.Categorical(long["test"], categories=list(panels), ordered=True))

@@ -1,0 +1,345 @@
+"""The command line as a person meets it: what it says, what it returns, what it refuses."""
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "top_two_pooling.py"
+TINY = [
+    "run", "brutzkus.fig3a", "--set", "m=40,80", "--seeds", "2", "--workers", "2",
+    "--set", "task.pattern_dim=6", "--set", "task.patterns=6", "--set", "task.positions=3",
+    "--set", "test_size=200",
+]  # fmt: skip
+
+
+def whyconv(*arguments, cwd, **environment):
+    return subprocess.run(
+        [sys.executable, "-c", "from whyconv.cli.main import main; main()", *map(str, arguments)],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "COLUMNS": "80", **environment},
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """A folder with the rows of one small run."""
+    place = tmp_path_factory.mktemp("runs")
+    done = whyconv(*TINY, "--out", "rows", cwd=place)
+    assert done.returncode == 0, done.stderr
+    return place
+
+
+def test_a_run_says_what_it_does_and_the_same_command_reuses_everything(folder):
+    again = whyconv(*TINY, "--out", "rows", cwd=folder)
+    assert again.returncode == 0
+    assert "16 trials: 16 reused." in again.stderr
+    assert "brutzkus.fig3a" in again.stdout and "ConvPool" in again.stdout
+    assert "control" in again.stdout
+    copy = folder / "more"
+    shutil.copytree(folder / "rows", copy)
+    more = whyconv(*TINY, "--seeds", "3", "--out", "more", "--json", cwd=folder)
+    assert "24 trials: 16 reused; 8 new" in more.stderr
+    told = json.loads(more.stdout)
+    assert told["study"] == "brutzkus.fig3a" and {line["count"] for line in told["means"]} == {3}
+
+
+def test_real_trials_give_the_same_bytes_with_one_worker_or_two_and_when_killed(folder, tmp_path):
+    """The other folder was filled by two workers without a disturbance."""
+    command = [
+        sys.executable,
+        "-c",
+        "from whyconv.cli.main import main; main()",
+        *TINY,
+        "--workers",
+        "1",
+        "--out",
+        "rows",
+    ]
+    for seconds in (3.0, 5.0, 7.0):
+        running = subprocess.Popen(
+            command, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+        )
+        time.sleep(seconds)
+        running.kill()
+        running.wait()
+    assert whyconv(*command[3:], cwd=tmp_path).returncode == 0
+    exported = {}
+    for place in (folder, tmp_path):
+        whyconv(*TINY, "--out", "rows", cwd=place)
+        files = whyconv("export", "rows", cwd=place).stdout.split()
+        exported[place] = {
+            Path(file).name: (place / file).read_bytes() for file in files if "durations" not in file
+        }
+    assert exported[folder] == exported[tmp_path]
+
+
+def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on(tmp_path):
+    command = [sys.executable, "-c", "from whyconv.cli.main import main; main()", *TINY, "--out", "rows"]
+    running = subprocess.Popen(
+        command,
+        cwd=tmp_path,
+        stderr=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+    database = tmp_path / "rows" / "whyconv.sqlite"
+    for _ in range(600):
+        if database.exists():
+            break
+        time.sleep(0.1)
+    time.sleep(1)
+    os.killpg(running.pid, signal.SIGINT)
+    _, said = running.communicate(timeout=30)
+    assert running.returncode == 130
+    assert said.strip().splitlines()[-1].startswith("whyconv: interrupted: ")
+    assert "run the same command again" in said and "Traceback" not in said
+    assert whyconv("verify", "rows", cwd=tmp_path).returncode == 0
+
+
+def test_the_report_is_one_file_with_everything(folder):
+    done = whyconv("report", "rows", "--check", "brutzkus.prop6.1", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    page = (folder / "rows" / "report.html").read_text()
+    for words in ("brutzkus.fig3a", "brutzkus.prop6.1", "whyconv run brutzkus.fig3a", "jax", "<svg"):
+        assert words in page
+    assert "brutzkus.prop6.1" in done.stdout and "Report: rows/report.html" in done.stdout
+    nowhere = whyconv("report", "rows", "--out", "no/such/page.html", cwd=folder)
+    assert (
+        nowhere.returncode == 2 and nowhere.stderr.count("\n") == 1 and "no/such/page.html" in nowhere.stderr
+    )
+
+
+def test_export_and_verify(folder):
+    done = whyconv("export", "rows", "--csv", cwd=folder)
+    files = [folder / line for line in done.stdout.split()]
+    assert done.returncode == 0 and all(file.is_file() for file in files)
+    parquet = whyconv("export", "rows", "--parquet", cwd=folder)
+    assert parquet.returncode == 0 and ".parquet" in parquet.stdout
+    verified = whyconv("verify", "rows", cwd=folder)
+    assert verified.returncode == 0 and "all intact" in verified.stdout
+
+
+def test_a_file_of_ones_own_works_also_in_workers(tmp_path):
+    load = ["--load", EXAMPLE]
+    done = whyconv("run", "own.top-two", "--set", "m=[40]", *load, "--out", "rows", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "top two" in done.stdout and "consistent" in done.stdout
+    checked = whyconv("check", "own.counts-repeats", *load, "--json", cwd=tmp_path)
+    assert checked.returncode == 0
+    assert json.loads(checked.stdout)[0]["control_verdict"] == "fails"
+    assert "own.top-two" in whyconv("list", *load, cwd=tmp_path).stdout
+    assert whyconv("report", "rows", cwd=tmp_path).returncode == 0
+
+
+def test_list_names_everything_without_importing_jax(tmp_path):
+    done = whyconv("list", cwd=tmp_path)
+    for name in ("brutzkus.fig3a", "brutzkus.lemma5.2", "detection", "conv-pool", "svm", "Figure 3a"):
+        assert name in done.stdout
+    code = (
+        "import sys; from whyconv import listing; listing.text(listing.everything()); "
+        "listing.study('brutzkus.fig4'); print([m for m in ('jax', 'sklearn', 'pandas') if m in sys.modules])"
+    )
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert output.strip() == "[]"
+    told = json.loads(whyconv("list", "brutzkus.fig3a", "--json", cwd=tmp_path).stdout)
+    assert told["presets"]["paper"]["trials"] > 100 and told["presets"]["paper"]["seconds"] > 0
+    assert told["presets"]["paper"]["memory_bytes"] > 1e8
+
+
+def test_check_speaks_json_and_fails_when_a_verdict_is_not_the_recorded_one(tmp_path):
+    done = whyconv("check", "brutzkus.prop6.1", "--json", cwd=tmp_path)
+    keys = "claim paper statement source verdict expected control control_verdict numbers seconds"
+    assert done.returncode == 0
+    assert list(json.loads(done.stdout)[0]) == keys.split()
+    own = tmp_path / "mine.py"
+    text = EXAMPLE.read_text()
+    own.write_text(text.replace('expected: ClassVar[Any] = "holds"', 'expected: ClassVar[Any] = "vacuous"'))
+    assert whyconv("check", "own.counts-repeats", "--load", own, cwd=tmp_path).returncode == 1
+    own.write_text(text.replace("return self._difference(once=2)", "return self._difference(once=1)"))
+    unmoved = whyconv("check", "own.counts-repeats", "--load", own, cwd=tmp_path)
+    assert unmoved.returncode == 1 and "unexpected" in unmoved.stdout
+    own.write_text(text.replace("return self._difference(once=2)", "return None"))
+    empty = whyconv("check", "own.counts-repeats", "--load", own, cwd=tmp_path)
+    assert empty.returncode == 1 and "control returned None" in " ".join(empty.stdout.split())
+    assert "Traceback" not in empty.stderr and "0 of 1 claim as recorded." in empty.stdout
+
+
+BAD = {
+    "unknown study": (["run", "brutzkus.fig9"], "no study 'brutzkus.fig9'"),
+    "unknown key": (["run", "brutzkus.fig3a", "--set", "task.colour=3"], "no setting 'task.colour'"),
+    "too few patterns": (["run", "brutzkus.fig3a", "--set", "task.patterns=2"], "greater than or equal to 3"),
+    "too many patterns": (["run", "brutzkus.fig3a", "--set", "task.patterns=50"], "patterns <= pattern_dim"),
+    "negative sizes": (["run", "brutzkus.fig3a", "--set", "task.positions=-3"], "greater than or equal to 1"),
+    "no such preset": (["run", "brutzkus.fig3a", "--preset", "huge"], "choose one of quick, paper"),
+    "no seeds": (["run", "brutzkus.fig3a", "--seeds", "0"], "greater than or equal to 1"),
+    "no workers": (["run", "brutzkus.fig3a", "--workers", "0"], "from 1 to 1,000"),
+    "no limit": (["run", "brutzkus.fig3a", "--limit", "0"], "from 1 up"),
+    "words for numbers": (["run", "brutzkus.fig3a", "--seeds", "many"], "valid integer"),
+    "nothing of that name": (["list", "k-patern"], "did you mean k-pattern"),
+    "unknown claim": (["check", "brutzkus.lemma9.9"], "no claim 'brutzkus.lemma9.9'"),
+    "unknown paper": (["check", "nobody"], "choose all, a paper (brutzkus, lahoti, malach)"),
+    "window too wide": (["run", "malach.natural-init", "--set", "task.k_window=17"], "k_window <= n_bits"),
+    "no window": (["run", "malach.natural-init", "--set", "task.k_window=0"], "greater than or equal to 1"),
+    "short truth table": (
+        ["run", "malach.natural-init", "--set", 'task={"name": "k-pattern", "k_window": 2, '
+         '"target": "table", "table": [1, 1]}'], "needs 2^k = 4"
+    ),
+    "data that are no signs": (
+        ["run", "malach.natural-init", "--set", 'task={"name": "k-pattern", "n_bits": 2, "k_window": 1, '
+         '"law": "file", "file": "bits"}'], "holds 3.0 in input 2, entry 1"
+    ),
+    "too many bits to list": (
+        ["run", "malach.natural-init", "--set", "task.law=all", "--set", "task.n_bits=40"], "n_bits <= 20"
+    ),
+    "no rates": (["run", "malach.separation", "--set", "rates=[]"], "list of different step sizes"),
+    "enumeration of many bits": (
+        ["exact", "gradient", "--n", "64", "--k", "6", "--engine", "enumeration"], "n <= 20"
+    ),
+    "trapezoid of a kink": (
+        ["exact", "gradient", "--n", "64", "--k", "6", "--activation", "relu", "--engine", "trapezoid"],
+        "relu",
+    ),
+    "sizes of too wide a window": (["exact", "sizes", "--n", "4", "--k", "5"], "k"),
+    "unknown command": (["dance"], "No such command 'dance'"),
+    "unknown option": (["run", "brutzkus.fig3a", "--louder"], "--louder"),
+    "no file to load": (["list", "--load", "nothing.py"], "there is no such file"),
+    "broken file to load": (["list", "--load", "broken.py"], "could not be loaded: NameError"),
+    "out is a file": (["run", "brutzkus.fig3a", "--out", "file"], "file"),
+    "no rows to report": (["report", "nowhere"], "nowhere"),
+    "no rows to verify": (["verify", "empty"], "empty"),
+    "both formats": (["export", "empty", "--csv", "--parquet"], "choose one"),
+    "damaged store": (["run", "brutzkus.fig3a", "--out", "damaged"], "damaged"),
+    "unknown optimiser": (
+        ["run", "brutzkus.fig3a", "--set", "arms.MLP.learner.optimiser=a-dam"], "no Optax optimiser"
+    ),
+    "misspelt optimiser": (
+        ["run", "brutzkus.fig3a", "--set", "arms.MLP.learner.optimiser=adamm"], "no Optax optimiser 'adamm'"
+    ),
+    "sample beyond the limit": (["run", "brutzkus.fig3a", "--set", "m=20000000"], "m = 20000000 was given"),
+    "no network": (["run", "brutzkus.fig3a", "--set", "arms.MLP.network=null"], "none was given"),
+    "no example": (["run", "brutzkus.sample-complexity", "--set", "m=0,4"], "m = 0 was given"),
+    "wrong network": (["run", "brutzkus.layerwise", "--set", "arms.Layerwise.network=mlp"], "conv-pool only"),
+    "matches nobody": (["run", "brutzkus.fig3a", "--set", "arms.MLP.matches=nobody"], "no arm with"),
+    "missing arm": (["run", "brutzkus.fig4", "--set", 'arms={"MLP": {"learner": "svm"}}'], "is missing"),
+    "no arms": (["run", "brutzkus.sample-complexity", "--set", "arms={}"], "is missing"),
+    "a name too long": (["run", "brutzkus.fig3a", "--out", "x" * 300], "name too long"),
+    "exiting file": (["list", "--load", "exits.py"], "SystemExit"),
+    "piece without words": (["list", "--load", "wordless.py"], "lacks a docstring"),
+    "half a claim": (["list", "--load", "half.py"], "lacks check, control, expected, broken"),
+    "noise below nothing": (
+        ["run", "lahoti.vary-k", "--set", "task.sigma=-0.1"], "sigma = -0.1 was given: input should be"
+    ),
+    "target below the oracle": (
+        ["run", "lahoti.vary-k", "--set", "target=0.01"],
+        "target = 0.01 was given, and at k = 10 the oracle's risk is 0.03288; take a larger one",
+    ),
+    "empty grid of step sizes": (
+        ["run", "lahoti.vary-k", "--set", "arms.CNN.learner.rates=[]"],
+        "rates = [] was given: give one or more different step sizes from 0 to 1e6",
+    ),
+    "sizes reversed": (
+        ["run", "lahoti.vary-k", "--set", "sizes.low=500", "--set", "sizes.cap=100"],
+        "low = 500 and cap = 100 were given, and a search goes from low up to cap; take low < cap",
+    ),
+    "task without an oracle": (
+        ["run", "lahoti.fcn", "--set", "task=detection"], "this study needs the task signal"
+    ),
+    "values not increasing": (
+        ["run", "lahoti.vary-d", "--set", "values=[30,10]"],
+        "values = [30, 10] was given: values must be a list of two or more increasing numbers",
+    ),
+    "place beyond the patches": (
+        ["run", "lahoti.vary-k", "--set", "task.place=15"],
+        "place = 15 was given, and there are patches = 10; take 1 to 10",
+    ),
+    "stride past the window": (
+        ["run", "brutzkus.fig3a", "--set", "arms.ConvPool.network.stride=50"], "stride <= 20"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input_is_answered_with_one_sentence_and_touches_nothing(case, tmp_path):
+    (tmp_path / "file").write_text("precious")
+    (tmp_path / "bits").write_text("1 -1\n3 1\n")
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "damaged").mkdir()
+    (tmp_path / "damaged" / "whyconv.sqlite").write_bytes(b"not a database at all" * 100)
+    (tmp_path / "broken.py").write_text("nonsense_name\n")
+    (tmp_path / "exits.py").write_text("raise SystemExit(3)\n")
+    (tmp_path / "wordless.py").write_text(
+        "from whyconv.networks.dense import MLP\n\n\nclass Mute(MLP, name='mute'):\n    __doc__ = None\n"
+    )
+    (tmp_path / "half.py").write_text(
+        "from whyconv.claims import Claim\n\n\nclass Half(Claim, name='half'):\n    'A half.'\n"
+    )
+    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
+    arguments, words = BAD[case]
+    done = whyconv(*arguments, cwd=tmp_path)
+    assert done.returncode == 2, done.stderr
+    assert words in done.stderr
+    assert done.stderr.startswith("whyconv: ") and len(done.stderr.strip().splitlines()) == 1
+    assert "Traceback" not in done.stderr
+    after = {
+        path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != "lock"
+    }
+    assert {path: after[path] for path in before} == before
+    assert set(after) == set(before)
+
+
+def test_any_piece_tells_its_settings(tmp_path):
+    told = json.loads(whyconv("list", "k-pattern", "--json", cwd=tmp_path).stdout)
+    assert told["settings"]["k_window"] == {"default": 4, "allowed": "whole number >= 1 and <= 20"}
+    assert "majority" in told["settings"]["target"]["allowed"]
+    paper = json.loads(whyconv("list", "malach", "--json", cwd=tmp_path).stdout)
+    assert len(paper["claims"]) == 14 and len(paper["studies"]) == 6 and not paper["tasks"]
+    assert "CLAIMS" in whyconv("list", "malach", cwd=tmp_path).stdout
+    lcn = whyconv("list", "lcn", cwd=tmp_path).stdout
+    assert "Definition 11" in lcn and "Lemma 6" in lcn and "stride: whole number" in lcn
+
+
+def test_every_command_explains_itself_with_an_example(tmp_path):
+    for command in ("list", "run", "check", "report", "export", "verify"):
+        done = whyconv(command, "--help", cwd=tmp_path)
+        assert done.returncode == 0 and f"whyconv {command}" in done.stdout and "Example" in done.stdout
+
+
+REFUSED = {
+    "workers beyond all": (["--workers", str(2**63)], f"workers = {2**63} was given; give a whole number"),
+    "more workers than cores": (["--workers", "999"], "one for every core, or run it anyway with --force."),
+    "more memory than there is": (["--set", "m=[10000000]", "--workers", "1"], "too little for even one; "),
+    "no time": (["--limit", "1e-320"], "a limit of 1e-320 seconds was given; give a number from 1 up"),
+    "time that is no number": (["--limit", "nan"], "a limit of nan seconds was given"),
+    "time without end": (["--limit", "inf"], "a limit of inf seconds was given"),
+    "time below zero": (["--limit", "-3"], "a limit of -3.0 seconds was given"),
+    "truth for examples": (["--set", "m=[true]"], "m = [true] was given, and true and false are no numbers"),
+    "truth for seeds": (["--set", "seeds=true"], "seeds = true was given, and true and false are no numbers"),
+    "no seeds": (["--seeds", "0"], "seeds = 0 was given"),
+}
+
+
+@pytest.mark.parametrize(("arguments", "said"), REFUSED.values(), ids=REFUSED)
+def test_what_cannot_run_is_refused_before_it_starts(arguments, said, tmp_path, monkeypatch, capsys):
+    from whyconv import system
+    from whyconv.cli import main as cli
+
+    monkeypatch.setattr(system, "free_memory", lambda: 23e9)
+    monkeypatch.setattr(
+        "sys.argv", ["whyconv", "run", "brutzkus.fig3a", "--out", str(tmp_path / "out"), *arguments]
+    )
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    told = capsys.readouterr().err
+    assert ended.value.code == 2 and told.count("\n") == 1 and said in told
+    assert not list(tmp_path.iterdir())

@@ -1,0 +1,98 @@
+"""``whyconv list NAME``: plain text that fits, and settings with their defaults."""
+
+import pytest
+
+from whyconv import registry
+from whyconv.cli import listing
+from whyconv.learners.margin import LinearSVM
+from whyconv.settings import configure
+
+OWN = [piece for kind in registry.KINDS for piece in registry.pieces(kind) if "whyconv." in piece.__module__]
+"""The package's pieces, without those that other tests make."""
+
+
+@pytest.fixture(autouse=True)
+def no_terminal(monkeypatch):
+    monkeypatch.delenv("COLUMNS", raising=False)
+    monkeypatch.delenv("WHYCONV_DATA", raising=False)
+
+
+@pytest.mark.parametrize("name", [piece.name for piece in OWN])
+def test_every_piece_is_plain_text_of_80_columns(name):
+    told = listing.text(listing.one(name))
+    assert max(map(len, told.splitlines())) <= 80
+    assert "`" not in told and name in told
+
+
+def test_the_overview_fits():
+    assert max(map(len, listing.text(listing.everything()).splitlines())) <= 80
+
+
+def test_a_terminal_has_its_own_width(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "50")
+    assert max(map(len, listing.text(listing.one("gradient")).splitlines())) <= 50
+    monkeypatch.setenv("COLUMNS", "100")
+    assert max(map(len, listing.text(listing.one("gradient")).splitlines())) > 80
+
+
+def test_settings_of_a_study_have_their_defaults():
+    told = listing.one("brutzkus.fig3a")
+    assert told["settings"]["test_size"] == {"default": 1000}
+    assert told["settings"]["m"]["quick"] == {"m": [20, 40, 80]}
+    assert told["settings"]["m"]["default"] == [10, 20, 40, 80, 160, 320, 640, 1280]
+    assert told["settings"]["seeds"] == {"default": 5}, "quick sets it to what it is anyway"
+    lines = listing.text(told).splitlines()
+    assert "  m: [10, 20, 40, 80, 160, 320, 640, 1280]; quick: [20, 40, 80]" in lines
+    assert "  task: detection" in lines and "  exact: false" in lines
+
+
+def test_what_quick_sets_inside_a_setting_is_named_by_its_path():
+    told = listing.one("brutzkus.sample-complexity")
+    assert told["settings"]["arms"]["quick"] == {"arms.ConvPool.network.channels": 100}
+    assert "quick: arms.ConvPool.network.channels = 100" in " ".join(listing.text(told).split())
+
+
+def test_settings_without_a_name_of_their_own_are_told_in_full():
+    sizes = listing.one("lahoti.vary-k")["settings"]["sizes"]["default"]
+    assert sizes == {"low": 2, "cap": 1000, "resolution": 0.05}
+
+
+@pytest.mark.parametrize("name", [piece.name for piece in OWN if piece.kind == "study"])
+def test_a_default_as_it_is_told_can_be_given_again(name):
+    told = listing.one(name)["settings"]
+    again = configure(name, "quick", {field: about["default"] for field, about in told.items()})
+    assert again == registry.find("study", name)()
+
+
+@pytest.mark.parametrize(
+    ("name", "own", "inherited"),
+    [
+        ("sequence", "'counted'", ["'images'", "'batches'", "'permuted'", "'shifted_tests'", "'shift'"]),
+        ("deep-lcn", "Own filters", ["as deep-cnn:", "'pool' x 'pool'", "'kernel', 'stride'", "'biases'"]),
+        ("k-junta", "hidden order", ["as k-pattern:", "'label_noise' = p"]),
+        ("lcn", "Own filters", ["as cnn:", "'init_law'"]),
+    ],
+)
+def test_settings_that_come_from_a_parent_are_explained_once_after_its_own(name, own, inherited):
+    told = listing.text({**listing.one(name), "settings": {}})
+    places = [told.index(words) for words in (own, *inherited)]
+    assert places == sorted(places)
+    assert all(told.count(words) == 1 for words in inherited)
+    assert "Subclasses" not in told, "what all of its kind have in common is for those who write one"
+
+
+class Mixin:
+    """What a plain class says."""
+
+
+class Silent:
+    pass
+
+
+def test_plain_classes_among_the_parents_do_no_harm():
+    class Mixed(Mixin, Silent, LinearSVM):
+        """A piece of one's own."""
+
+    told = listing._documents(Mixed)
+    assert told[:3] == ["A piece of one's own.", "What a plain class says.", "Otherwise it is as svm:"]
+    assert len(told) == 4 and told[3].startswith(LinearSVM.summary())

@@ -1,0 +1,50 @@
+"""What every claim is asked. Each file of claims asks it of its own claims, beside their numbers.
+
+A claim is decided once in a file, however many tests look at it, and in one file only: pytest hands whole
+files to its workers, so this keeps the work of the suite at one check and one control a claim.
+"""
+
+import json
+from functools import cache
+
+from whyconv import registry
+
+
+@cache
+def check(name):
+    return registry.find("claim", name)().check()
+
+
+@cache
+def control(name):
+    return registry.find("claim", name)().control()
+
+
+class EveryClaim:
+    """A file subclasses it as ``TestEveryClaim``; ``verdicts`` has its claims, ``twice`` some quick ones."""
+
+    paper: str
+    verdicts: dict[str, str]
+    twice: tuple[str, ...]
+
+    def pytest_generate_tests(self, metafunc):
+        metafunc.parametrize("name", self.twice if "twice" in metafunc.function.__name__ else self.verdicts)
+
+    def test_the_verdict_is_the_recorded_one(self, name):
+        assert registry.find("claim", name).expected == self.verdicts[name]
+        assert check(name).verdict == self.verdicts[name]
+
+    def test_the_control_fails(self, name):
+        assert control(name).verdict == "fails"
+
+    def test_evidence_is_short_plain_and_named(self, name):
+        piece = registry.find("claim", name)
+        assert piece.reference.startswith(f"{self.paper}, ") and piece.broken
+        assert len(piece.summary()) <= 110
+        for evidence in (check(name), control(name)):
+            assert 1 <= len(evidence.numbers) <= 8
+            assert {type(value) for value in evidence.numbers.values()} <= {int, float, str, bool}
+            json.dumps(dict(evidence.numbers), allow_nan=False)
+
+    def test_a_claim_says_the_same_twice(self, name):
+        assert registry.find("claim", name)().check() == check(name)

@@ -1,0 +1,126 @@
+"""The claims on Malach & Shalev-Shwartz, sections 4 and 5: verdicts, controls, the numbers that decide."""
+
+import numpy as np
+import pytest
+from every_claim import EveryClaim, check, control
+
+from whyconv.papers.malach.exact import initial_gradient
+
+VERDICTS = {
+    "malach.thm12": "holds",
+    "malach.level-identity": "holds as corrected",
+    "malach.finite-precision": "holds as corrected",
+    "malach.permutation": "holds",
+    "malach.junta": "holds",
+    "malach.nas": "holds",
+}
+
+
+class TestEveryClaim(EveryClaim):
+    paper = "Malach & Shalev-Shwartz"
+    verdicts = VERDICTS
+    twice = ("malach.thm12", "malach.level-identity", "malach.nas")
+
+
+def test_theorem_12_at_its_sizes():
+    numbers = check("malach.thm12").numbers
+    assert numbers["tanh, E|dL/dw|^2, n = 16"] == pytest.approx(6.06e-5, rel=1e-3, abs=0)
+    assert numbers["tanh, E|dL/dw|^2, n = 1024"] == pytest.approx(2.51e-24, rel=1e-3, abs=0)
+    assert numbers["tight bound, n = 1024"] < numbers["Theorem 12's bound, n = 1024"]
+    assert numbers["Theorem 12's bound, n = 1024"] == pytest.approx(3.09e-21, rel=2e-3, abs=0)
+    assert numbers["largest E|dL/dw|^2 / tight bound"] == pytest.approx(1.77e-2, rel=2e-3, abs=0)
+    assert numbers["the paper's start / tight bound, n = 512"] == pytest.approx(4.67e-5, rel=2e-3, abs=0)
+    assert numbers["relative gap of the Gaussian routes"] < 1e-11
+    broken = control("malach.thm12").numbers
+    assert broken["tanh, E|dL/dw|^2, n = 1024"] > 1e10 * numbers["Theorem 12's bound, n = 1024"]
+    assert broken["relative gap of the Gaussian routes"] < 1e-10
+
+
+@pytest.mark.parametrize(("name", "first", "last"), [("tanh", 5.17e-3, 8.11e-4), ("sigmoid", 3.4e-5, 4.0e-7)])
+def test_shares_of_the_papers_bound(name, first, last):
+    from whyconv.papers.malach.claims.negative import _gaussian_squares
+
+    for n_bits, k_window, share in ((16, 4, first), (1024, 10, last)):
+        value = _gaussian_squares(name, n_bits, k_window)[0]
+        assert value / float(initial_gradient.paper_bound(n_bits, k_window)) == pytest.approx(
+            share, rel=1e-2, abs=0
+        )
+
+
+def test_the_readouts_part_of_theorem_12():
+    from whyconv.papers.malach.claims.negative import _gaussian_squares
+
+    assert _gaussian_squares("tanh", 16, 4)[1] == pytest.approx(7.97e-7, rel=1e-3, abs=0)
+    assert _gaussian_squares("tanh", 1024, 10)[1] == pytest.approx(2.44e-28, rel=2e-3, abs=0)
+
+
+def test_the_level_identity_and_the_step_it_replaces():
+    numbers = check("malach.level-identity").numbers
+    assert numbers["relative gap, all 5,040 permutations, n = 7"] < 1e-13
+    assert numbers["relative gap, n = 10"] < 1e-13
+    assert numbers["E (dL/dw_j)^2, j in I, n = 10, k = 3"] == pytest.approx(1 / 45, rel=1e-9, abs=0)
+    assert numbers["what the proof's step allows"] == pytest.approx(1 / 84, rel=1e-9, abs=0)
+    assert numbers["1/|S_j|"] == pytest.approx(1 / 36, rel=1e-9, abs=0)
+    assert numbers["E |dL/dw|^2 of the same start"] == pytest.approx(8 / 120, rel=1e-9, abs=0)
+    assert numbers["Theorem 12's bound"] == pytest.approx(10 / 84, rel=1e-9, abs=0)
+    assert control("malach.level-identity").numbers["relative gap, n = 10"] > 0.1
+
+
+def test_what_each_dtype_makes_of_the_first_step():
+    numbers = check("malach.finite-precision").numbers
+    words = {name: value for name, value in numbers.items() if isinstance(value, str)}
+    places = ("float16, n = 1024", "float32, n = 1024", "float64, n = 1024", "float64, n = 8192")
+    assert words == dict(zip(places, ("lost", "lost", "kept", "lost"), strict=True))
+    mean = numbers["root mean square of dL/dw_j, j in I, n = 1024"]
+    assert mean == pytest.approx(5.0e-13, rel=1e-2, abs=0)
+    # half a unit of 1/32 is 2^-58 in float64; the words are no matter of a factor of two
+    assert 100 * 2.0**-58 < numbers["median |dL/dw_j|, j in I, n = 1024"] < mean / 1000
+    assert numbers["median |dL/dw_j|, j in I, n = 8192"] < 1e-4 * 2.0**-60
+    assert 0 < numbers["largest relative gap of the two routes"] < 0.05
+    broken = control("malach.finite-precision").numbers
+    assert {broken[place] for place in places} == {"kept"}
+
+
+@pytest.mark.parametrize(
+    ("steps", "word"),
+    [([0, 0, 0, 0], "lost"), ([1, 1, 0, 0], "kept"), ([1, 0, 0, 0], "partly"), ([0, 0, 1, 1], "partly")],
+)
+def test_the_words_for_a_step(steps, word):
+    """Two of four weights are in I; a step of 2^-20 is seen beside 1 in float32 and not in float16."""
+    from whyconv.papers.malach.claims.precision import _word
+
+    gradient = np.array([steps]) * 2.0**-20
+    assert _word(np.ones((1, 4)), gradient, 2, "float32") == word
+    assert _word(np.ones((1, 4)), gradient, 2, "float16") == "lost"
+
+
+def test_the_permutation_is_invisible_to_one_and_visible_to_two():
+    numbers = check("malach.permutation").numbers
+    assert numbers["FCN predictions apart, all steps"] < 1e-13
+    assert 0 < numbers["FCN parameters apart, all steps"] < 1e-13
+    assert numbers["permutations with equal fractions, of 24"] == 24
+    for kind in ("CNN", "LCN"):
+        assert numbers[f"{kind} loss, given order"] < 0.01
+        assert numbers[f"{kind} loss, permuted order"] == pytest.approx(1, abs=1e-12)
+    assert control("malach.permutation").numbers["FCN predictions apart, all steps"] > 0.1
+    assert control("malach.permutation").numbers["permutations with equal fractions, of 24"] == 1
+
+
+def test_juntas_and_orders():
+    numbers = check("malach.junta").numbers
+    assert numbers["rank of all 2-juntas of 6 bits"] == numbers["sum of C(6, i), i <= 2"] == 22
+    assert numbers["C(n, log2 n) = n to the power, n = 1024"] > 7
+    # rotations reach n of the C(n, k) sets: all but 2 for n = 4, 10 for n = 5, 32 for n = 6
+    assert control("malach.junta").numbers["k-sets that are no window of any order"] == 2 + 10 + 32
+    assert control("malach.junta").numbers["juntas that no pattern gives"] > 200
+
+
+def test_flatness_of_the_search():
+    numbers = check("malach.nas").numbers
+    assert numbers["window sets tried"] == 15 + 56 + 70 + 120 + 210
+    assert numbers["the same in integers"] == 0
+    assert numbers["least signal of an aligned window"] > 1e-3
+    assert numbers["orders of 8 bits with a signal, k = 3"] == 6 * 6 * 120
+    assert numbers["windows that see a majority, n = 10, k = 3"] == pytest.approx(1 - 35 / 120)
+    assert control("malach.nas").numbers["orders of 8 bits with a signal, k = 3"] == 40_320
+    assert control("malach.nas").numbers["largest signal of an unaligned window"] > 0.1
