@@ -31,7 +31,6 @@ from whyconv import api, registry
 from whyconv.measure.complexity import SampleComplexity
 from whyconv.runner.store import Store
 from whyconv.settings import configure
-from whyconv.studies.complexity import told as shown
 
 BENCH = Path(__file__).parent
 OUT = Path("build/bench/sample_complexity.json")
@@ -263,8 +262,8 @@ def compare(study: Any, ours: Side, theirs: Side) -> list[dict[str, Any]]:
                 {
                     "arm": arm,
                     "k": int(k),
-                    "whyconv": shown(a),
-                    "PyTorch eager": shown(b),
+                    "whyconv": a.cell,
+                    "PyTorch eager": b.cell,
                     "m*": "agrees" if agree else "differs",
                     "intervals": "overlap" if overlap else "apart",
                     "trainings": counts,

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
+
+from whyconv.measure.estimate import Estimate
 
 Verdict = Literal["holds", "consistent", "fails", "holds as corrected", "vacuous", "undecided", "error"]
 """
@@ -17,7 +19,8 @@ Verdict = Literal["holds", "consistent", "fails", "holds as corrected", "vacuous
 - *error*: a check or a solver could not decide, and says why; never a verdict on the statement.
 """
 
-Number = float | int | str | bool
+Number = float | int | str | bool | Estimate
+"""What evidence is made of; an estimate keeps its interval, and becomes text where it is shown."""
 
 
 @dataclass(frozen=True)
@@ -26,3 +29,56 @@ class Evidence:
 
     verdict: Verdict
     numbers: Mapping[str, Number] = field(default_factory=dict)
+
+    def data(self) -> dict[str, Any]:
+        """The numbers for programs: an estimate as value, low, high and count."""
+        return {
+            name: value.data() if isinstance(value, Estimate) else value
+            for name, value in self.numbers.items()
+        }
+
+
+def all_above(intervals: Mapping[str, Estimate], threshold: float) -> Verdict:
+    """*consistent* if every interval lies above the threshold, *fails* if one lies below, or *undecided*."""
+    if not intervals:
+        return "undecided"
+    if all(interval.low > threshold for interval in intervals.values()):
+        return "consistent"
+    if any(interval.high < threshold for interval in intervals.values()):
+        return "fails"
+    return "undecided"
+
+
+def worst(*evidence: Evidence) -> Evidence:
+    """All conditions together: *fails* beats *undecided*, *vacuous*, *consistent*; the numbers are pooled.
+
+    Of no conditions at all it is *undecided*.
+    """
+    order: tuple[Verdict, ...] = ("fails", "undecided", "vacuous", "consistent")
+    numbers = {name: value for each in evidence for name, value in each.numbers.items()}
+    for verdict in order:
+        if any(each.verdict == verdict for each in evidence):
+            return Evidence(verdict, numbers)
+    return Evidence("undecided", numbers)
+
+
+def below(limit: float, interval: Estimate, name: str) -> Evidence:
+    """*consistent* if the whole interval lies below the limit, *fails* if above, else *undecided*."""
+    return _sided(name, interval, interval.high < limit, interval.low > limit)
+
+
+def above(limit: float, interval: Estimate, name: str) -> Evidence:
+    """*consistent* if the whole interval lies above the limit, *fails* if below, else *undecided*."""
+    return _sided(name, interval, interval.low > limit, interval.high < limit)
+
+
+def within(slack: float, of: float, interval: Estimate, name: str) -> Evidence:
+    """*consistent* if the whole interval is nearer to ``of`` than ``slack``, *fails* if none of it is."""
+    low, high = of - slack, of + slack
+    outside = interval.high < low or interval.low > high
+    return _sided(name, interval, interval.low > low and interval.high < high, outside)
+
+
+def _sided(name: str, interval: Estimate, agrees: bool, contradicts: bool) -> Evidence:
+    verdict: Verdict = "consistent" if agrees else "fails" if contradicts else "undecided"
+    return Evidence(verdict, {name: interval})

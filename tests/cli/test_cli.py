@@ -147,7 +147,7 @@ def test_list_names_everything_without_importing_jax(tmp_path):
     for name in ("brutzkus.fig3a", "brutzkus.lemma5.2", "detection", "conv-pool", "svm", "Figure 3a"):
         assert name in done.stdout
     code = (
-        "import sys; from whyconv import listing; listing.text(listing.everything()); "
+        "import sys; from whyconv.cli import listing; listing.text(listing.everything()); "
         "listing.study('brutzkus.fig4'); print([m for m in ('jax', 'sklearn', 'pandas') if m in sys.modules])"
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

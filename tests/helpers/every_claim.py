@@ -8,6 +8,7 @@ import json
 from functools import cache
 
 from whyconv import registry
+from whyconv.measure.estimate import Estimate
 
 
 @cache
@@ -43,8 +44,10 @@ class EveryClaim:
         assert len(piece.summary()) <= 110
         for evidence in (check(name), control(name)):
             assert 1 <= len(evidence.numbers) <= 8
-            assert {type(value) for value in evidence.numbers.values()} <= {int, float, str, bool}
-            json.dumps(dict(evidence.numbers), allow_nan=False)
+            assert all(
+                isinstance(value, int | float | str | bool | Estimate) for value in evidence.numbers.values()
+            )
+            json.dumps(evidence.data(), allow_nan=False)
 
     def test_a_claim_says_the_same_twice(self, name):
         assert registry.find("claim", name)().check() == check(name)

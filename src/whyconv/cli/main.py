@@ -23,6 +23,7 @@ from whyconv.cli.errors import (
 )
 from whyconv.cli.exact import exact_app
 from whyconv.errors import UserError
+from whyconv.measure.estimate import Estimate
 from whyconv.paths import given_path
 
 if TYPE_CHECKING:
@@ -392,6 +393,8 @@ def _json(told: Any) -> str:
 
 
 def _finite(value: Any) -> Any:
+    if isinstance(value, Estimate):
+        return value.data()
     if isinstance(value, dict):
         return {name: _finite(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
@@ -401,4 +404,9 @@ def _finite(value: Any) -> Any:
 
 def _records(frame: Any) -> list[dict[str, Any]]:
     """The lines of a data frame; what is no finite number is null."""
-    return json.loads(frame.to_json(orient="records", double_precision=15))
+    return [dict(zip(frame.columns, line, strict=True)) for line in _plain(frame)]
+
+
+def _plain(frame: Any) -> list[list[Any]]:
+    """The values of a data frame as Python has them, line by line."""
+    return frame.astype(object).where(frame.notna(), None).to_numpy().tolist()

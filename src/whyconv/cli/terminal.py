@@ -15,6 +15,7 @@ from rich.table import Table
 
 from whyconv.cli.waiting import Waiting
 from whyconv.errors import one_sentence
+from whyconv.measure.estimate import Estimate
 from whyconv.report.wording import count, intervals_shown, means_of, undecided
 from whyconv.runner.contents import shown
 from whyconv.runner.events import Event, Finished, Planned, PutBack, Repaired
@@ -321,7 +322,7 @@ def print_table(frame: Any) -> None:
     room = console.width
     sides: list[Any] = ["right" if frame[name].dtype.kind in "if" else "left" for name in frame.columns]
     shown = frame.astype(object).where(frame.notna(), "–")
-    lines = [[number(value) for value in line] for line in shown.itertuples(index=False)]
+    lines = [[cell(value) for value in line] for line in shown.itertuples(index=False)]
     columns = [[str(name), *(line[place] for line in lines)] for place, name in enumerate(frame.columns)]
     widths = [max(len(cell) for cell in cells) for cells in columns]
     if sum(widths) + GAP * (len(widths) - 1) > room:
@@ -355,6 +356,11 @@ def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:
 def number(value: Any) -> str:
     """Four significant digits for floats, anything else as it is."""
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def cell(value: Any) -> str:
+    """A value in a table, whose columns tell the repetitions of an estimate."""
+    return value.cell if isinstance(value, Estimate) else number(value)
 
 
 def complain(sentence: str) -> None:

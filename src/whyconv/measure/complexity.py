@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 
 from whyconv.measure.crossing import between, limits, locate
 from whyconv.measure.curves import Curve
-from whyconv.measure.intervals import mean_interval, repetitions
+from whyconv.measure.estimate import Estimate, repetitions
+from whyconv.measure.intervals import mean_interval
 
 FLANK = 4
 """A failing size at most m* / FLANK is measured as well; see :class:`Search`."""
@@ -66,7 +67,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class SampleComplexity:
+class SampleComplexity(Estimate):
     """m* of one curve with the interval for the crossing of the expected risk.
 
     ``m_star`` is the smallest measured size that reaches the target (None: not by ``cap``), ``below`` the
@@ -96,14 +97,26 @@ class SampleComplexity:
         """Whether the crossing is not between two measured sizes, but above or below all of them."""
         return self.m_star is None or self.below is None
 
+    @property
+    def central(self) -> float:
+        return math.nan if self.censored else self.crossing
+
+    @property
+    def cell(self) -> str:
+        """``421 [380, 460]``, ``> 1000`` or ``<= 2``."""
+        if self.m_star is None:
+            return f"> {self.cap}"
+        if self.below is None:
+            return f"<= {self.m_star}"
+        ends = f" [{_whole(self.low)}, {_whole(self.high)}]" if self.count > 1 else ""
+        return f"{_whole(self.crossing)}{ends}"
+
     def __str__(self) -> str:
+        text = self.cell
         if self.m_star is None:
             text = f"not reached by m = {self.cap}"
         elif self.below is None:
             text = f"at most {self.m_star}"
-        else:
-            ends = f" [{_whole(self.low)}, {_whole(self.high)}]" if self.count > 1 else ""
-            text = f"{_whole(self.crossing)}{ends}"
         return f"{text}, {repetitions(self.count)}"
 
 
@@ -152,7 +165,7 @@ def sample_complexity(curve: Curve, target: float, cap: int, level: float = 0.95
 
 
 @dataclass(frozen=True)
-class Ratio:
+class Ratio(Estimate):
     """m* of one architecture over that of another; ``value`` is nan if one of them is censored."""
 
     value: float
@@ -160,9 +173,15 @@ class Ratio:
     high: float
     count: int
 
-    def __str__(self) -> str:
-        text = estimate(self.value, self.low, self.high, 0.0, ".3g", self.count)
-        return f"{text}, {repetitions(self.count)}"
+    @property
+    def central(self) -> float:
+        return self.value
+
+    @property
+    def cell(self) -> str:
+        return estimate(self.value, self.low, self.high, 0.0, ".3g", self.count)
+
+    __str__ = Estimate.__str__
 
 
 def ratio(a: SampleComplexity, b: SampleComplexity) -> Ratio:

@@ -25,6 +25,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from whyconv.measure.estimate import Estimate
+
 if TYPE_CHECKING:
     import numpy as np
     import pandas as pd
@@ -34,7 +36,7 @@ COLUMNS = ("mean", "low", "high", "count", "std")
 
 
 @dataclass(frozen=True)
-class Interval:
+class Interval(Estimate):
     """A mean with its interval; ``count`` repetitions went in."""
 
     mean: float
@@ -49,18 +51,16 @@ class Interval:
         """Whether the whole interval lies from ``low`` to ``high``: equivalence, when these are a margin."""
         return low <= self.low and self.high <= high
 
-    def __str__(self) -> str:
+    @property
+    def central(self) -> float:
+        return self.mean
+
+    @property
+    def cell(self) -> str:
         ends = f" [{self.low:.4g}, {self.high:.4g}]" if self.count > 1 else ""
-        return f"{self.mean:.4g}{ends}, {repetitions(self.count)}"
+        return f"{self.mean:.4g}{ends}"
 
-
-def repetitions(count: int) -> str:
-    """How many there were; of one it is said that it has no interval.
-
-    >>> repetitions(5), repetitions(1)
-    ('5 repetitions', 'one repetition: no interval')
-    """
-    return f"{count} repetitions" if count > 1 else "one repetition: no interval"
+    __str__ = Estimate.__str__
 
 
 def mean_interval(values: Iterable[float], level: float = 0.95) -> Interval:

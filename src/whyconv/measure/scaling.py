@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from whyconv.measure.complexity import SampleComplexity, contrast, estimate
-from whyconv.measure.intervals import repetitions
+from whyconv.measure.estimate import Estimate, repetitions
 
 
 @dataclass(frozen=True)
-class Exponent:
+class Exponent(Estimate):
     """The slope of log m* on log x, its interval over seeds, and how well a line fits.
 
     ``r_squared`` and ``residual`` (the largest distance in log m* from the line) are nan if a setting is
@@ -27,11 +27,18 @@ class Exponent:
     censored: int
     count: int
 
+    @property
+    def central(self) -> float:
+        return self.value
+
+    @property
+    def cell(self) -> str:
+        return estimate(self.value, self.low, self.high, -math.inf, ".2f", self.count)
+
     def __str__(self) -> str:
         settings = f"{self.settings} settings" + (f" ({self.censored} censored)" if self.censored else "")
         fit = "" if math.isnan(self.r_squared) else f", R² {self.r_squared:.2f}"
-        slope = estimate(self.value, self.low, self.high, -math.inf, ".2f", self.count)
-        return f"{slope}, {settings}, {repetitions(self.count)}{fit}"
+        return f"{self.cell}, {settings}, {repetitions(self.count)}{fit}"
 
 
 def exponent(points: Iterable[tuple[float, SampleComplexity]]) -> Exponent:

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any, get_args
 
+from whyconv.measure.estimate import Estimate
 from whyconv.report.notation import prose
 from whyconv.verdict import Verdict
 
@@ -76,7 +77,7 @@ def numbers(values: Mapping[str, Any], at_most: int = 5) -> str:
 
 def _item(name: str, value: Any) -> str:
     """A name and its value side by side, or one above the other where both would not fit."""
-    long = isinstance(value, str) and len(value) + len(name) > 32
+    long = isinstance(value, str | Estimate) and len(str(value)) + len(name) > 32
     return f"<div{' class=long' if long else ''}><dt>{prose(name)}</dt><dd>{number(value)}</dd></div>"
 
 
@@ -161,6 +162,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 def _cell(value: Any) -> str:
     if value is None:
         return '<td class="number">–</td>'
+    if isinstance(value, Estimate):
+        value = value.cell
     plain = value.item() if hasattr(value, "item") else value
     kind = ' class="number"' if isinstance(plain, int | float) and not isinstance(plain, bool) else ""
     return f"<td{kind}>{number(plain)}</td>"

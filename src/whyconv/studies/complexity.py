@@ -14,7 +14,6 @@ from whyconv.studies import Point, Study
 from whyconv.studies.grid import Arm, changed, complete_arms
 from whyconv.tasks.signal import Signal
 from whyconv.trial import Row, Trial
-from whyconv.verdict import Evidence, Number, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -232,7 +231,7 @@ class ComplexityStudy(Study):
                 lines.append(
                     {
                         "arm": name, self.axis: cell.value, **cell.labels, "target": self.goal(cell.task),
-                        "linear filter": known(cell.task)[1], "m*": told(found), "runs": found.count,
+                        "linear filter": known(cell.task)[1], "m*": found, "runs": found.count,
                         "operations": cost.flops, "seconds": cost.seconds,
                         "step sizes": cost.settings,
                     }
@@ -262,11 +261,6 @@ class ComplexityStudy(Study):
         return pd.DataFrame(lines, columns=columns)
 
 
-def told(found: SampleComplexity) -> str:
-    """``421 [380, 460]``, ``> 1000`` or ``<= 2``."""
-    return str(found).rpartition(",")[0].replace("not reached by m = ", "> ").replace("at most ", "<= ")
-
-
 @once
 def known(task: Signal) -> tuple[float, float]:
     """The oracle's risk, and that of the best linear filter."""
@@ -276,26 +270,3 @@ def known(task: Signal) -> tuple[float, float]:
 def _risk(row: Row | None) -> float | None:
     """A failed trial tells as little as one that was not run."""
     return None if row is None or row.status == "failed" else float(row.result["risk"])
-
-
-def below(limit: float, interval: Any, name: str) -> Evidence:
-    """*consistent* if the whole interval lies below the limit, *fails* if above, else *undecided*."""
-    return _sided(name, interval, interval.high < limit, interval.low > limit)
-
-
-def above(limit: float, interval: Any, name: str) -> Evidence:
-    """*consistent* if the whole interval lies above the limit, *fails* if below, else *undecided*."""
-    return _sided(name, interval, interval.low > limit, interval.high < limit)
-
-
-def within(slack: float, of: float, interval: Any, name: str) -> Evidence:
-    """*consistent* if the whole interval is nearer to ``of`` than ``slack``, *fails* if none of it is."""
-    low, high = of - slack, of + slack
-    outside = interval.high < low or interval.low > high
-    return _sided(name, interval, interval.low > low and interval.high < high, outside)
-
-
-def _sided(name: str, interval: Any, agrees: bool, contradicts: bool) -> Evidence:
-    verdict: Verdict = "consistent" if agrees else "fails" if contradicts else "undecided"
-    numbers: dict[str, Number] = {name: str(interval)}
-    return Evidence(verdict, numbers)

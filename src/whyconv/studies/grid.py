@@ -14,7 +14,6 @@ from whyconv.spec import Spec, checked
 from whyconv.studies import Point, Study
 from whyconv.tasks import TaskField
 from whyconv.trial import Row, Trial
-from whyconv.verdict import Evidence, Number, Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,24 +124,3 @@ def advantage(table: pd.DataFrame, better: str, worse: str, **labels: Any) -> In
     from whyconv.measure.intervals import paired_difference
 
     return paired_difference(by_seed(table, arm=worse, **labels), by_seed(table, arm=better, **labels))
-
-
-def all_above(intervals: Mapping[str, Interval], threshold: float) -> Verdict:
-    """*consistent* if every interval lies above the threshold, *fails* if one lies below, or *undecided*."""
-    if not intervals:
-        return "undecided"
-    if all(interval.low > threshold for interval in intervals.values()):
-        return "consistent"
-    if any(interval.high < threshold for interval in intervals.values()):
-        return "fails"
-    return "undecided"
-
-
-def worst(*evidence: Evidence) -> Evidence:
-    """All conditions together: *fails* beats *undecided*, *vacuous*, *consistent*; the numbers are pooled."""
-    order: list[Verdict] = ["fails", "undecided", "vacuous", "consistent"]
-    found: Verdict = next(verdict for verdict in order if any(e.verdict == verdict for e in evidence))
-    numbers: dict[str, Number] = {}
-    for each in evidence:
-        numbers.update(each.numbers)
-    return Evidence(found, numbers)

@@ -135,9 +135,7 @@ def translations(table: pd.DataFrame, shifts: Sequence[int], axis: str) -> dict[
     for arm, rows in table.groupby("arm", sort=False) if len(table) else ():
         at = rows[rows[axis] == rows[axis].max()].set_index("seed")
         rises = {
-            f"moved by {by}": str(
-                paired_difference(at[f"test_error_shift_{by}"], at["test_error"])
-            ).rpartition(",")[0]
+            f"moved by {by}": paired_difference(at[f"test_error_shift_{by}"], at["test_error"])
             for by in shifts
         }
         lines.append({"arm": arm, axis: rows[axis].max(), **rises, "runs": len(at)})

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, NamedTuple
 
-from whyconv.studies.complexity import told
-
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -55,8 +53,8 @@ def worths(table: pd.DataFrame, steps: Iterable[Step], target: float, seeds: Ite
         if more is not None and less is not None and found is not None:
             lines.append(
                 {
-                    "prior": step.prior, "worth": str(found).rpartition(",")[0],
-                    "without it": f"{step.without}: {told(more)}", "with it": f"{step.given}: {told(less)}",
+                    "prior": step.prior, "worth": found,
+                    "without it": f"{step.without}: {more.cell}", "with it": f"{step.given}: {less.cell}",
                     "runs": found.count,
                 }
             )  # fmt: skip
@@ -75,7 +73,7 @@ def needs(table: pd.DataFrame, arms: Iterable[str], target: float, seeds: Iterab
             at = own[own["m"] == found.cap]
             lines.append(
                 {
-                    "arm": arm, "m*": told(found), "sizes": own["m"].nunique(), "largest m": found.cap,
+                    "arm": arm, "m*": found, "sizes": own["m"].nunique(), "largest m": found.cap,
                     "error there": at["test_error"].mean(),
                     "rate": at["rate"].iloc[0], "parameters": at["parameters"].iloc[0], "runs": found.count,
                 }

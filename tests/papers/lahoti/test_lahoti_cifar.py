@@ -179,17 +179,15 @@ def test_tables_tell_what_is_reached_and_what_is_not():
     study = configured()
     ladder, examples, moved = study.tables(completed(study, **{FCN: (0.75, 0.03)})).values()
     worths = dict(zip(ladder["prior"], ladder["worth"], strict=True))
-    assert worths["sharing, without pooling"].startswith("1 [")
-    assert worths["locality: windows of 5 x 5"].startswith("at least")
-    assert float(worths["sharing, with pooling"].split()[0]) == pytest.approx(
-        2 ** (0.11 / 0.045 - 0.06 / 0.05), rel=1e-2
-    )
+    assert worths["sharing, without pooling"].cell.startswith("1 [")
+    assert worths["locality: windows of 5 x 5"].cell.startswith("at least")
+    assert worths["sharing, with pooling"].value == pytest.approx(2 ** (0.11 / 0.045 - 0.06 / 0.05), rel=1e-2)
     assert ladder["prior"][0] == "locality: windows of 9 x 9"
     stars = dict(zip(examples["arm"], examples["m*"], strict=True))
-    assert stars[FCN] == "> 4000" and stars[POOLED_CNN].startswith("575 [")
+    assert stars[FCN].cell == "> 4000" and stars[POOLED_CNN].cell.startswith("575 [")
     assert list(examples["arm"]) == [*study.networks, *TWINS]
     costs = dict(zip(moved["arm"], moved["moved by 4"], strict=True))
-    assert costs[POOLED_CNN].startswith("0.04 [0.04, 0.04]") and blocks(4) not in costs
+    assert costs[POOLED_CNN].cell.startswith("0.04 [0.04, 0.04]") and blocks(4) not in costs
     assert study.tables(study.table([], {})) == {}
 
 

@@ -55,7 +55,7 @@ def test_the_asset_has_every_row_the_study_asks_for():
 
 def slope(name, evidence):
     (text,) = [text for told, text in evidence(name).numbers.items() if told.startswith("slope")]
-    return float(text.split()[0])
+    return text.value
 
 
 @pytest.mark.parametrize("name", ["cnn-upper", "lcn-upper", "lcn-lower", "fcn-lower"])

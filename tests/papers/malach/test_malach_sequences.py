@@ -43,7 +43,7 @@ def test_figure_3_as_the_paper_has_it():
     found = judged("malach.fig3", FIG3)
     assert found.evidence.verdict == "consistent"
     assert found.control.verdict == "fails"
-    assert found.evidence.numbers["LCN - CNN, n=19"].startswith("0.02")
+    assert str(found.evidence.numbers["LCN - CNN, n=19"]).startswith("0.02")
     assert len([name for name in found.evidence.numbers if name.startswith("LCN - CNN")]) == 4
 
 

@@ -9,9 +9,9 @@ from pydantic import Field
 
 from whyconv.papers.brutzkus.studies.detection_arms import BASELINES, CONV_POOL, RULE, SCRAMBLED, arms
 from whyconv.studies import Judgement
-from whyconv.studies.grid import Arm, GridStudy, advantage, all_above, by_seed, worst
+from whyconv.studies.grid import Arm, GridStudy, advantage, by_seed
 from whyconv.tasks import TaskField
-from whyconv.verdict import Evidence
+from whyconv.verdict import Evidence, all_above, worst
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -60,7 +60,7 @@ class Figure3a(GridStudy, name="brutzkus.fig3a"):
             for m in sizes[baseline]
         }
         enough = min(len(judged) for judged in sizes.values()) >= 2
-        numbers = {name: str(interval) for name, interval in gaps.items()}
+        numbers = dict(gaps)
         trained = table[table["arm"].isin([contestant, *BASELINES])]["train_error"].max()
         return worst(
             Evidence(all_above(gaps, 0) if enough else "undecided", numbers),

@@ -17,9 +17,9 @@ from whyconv.papers.brutzkus.studies.detection_arms import (
     arms,
 )
 from whyconv.studies import Judgement
-from whyconv.studies.grid import Arm, GridStudy, advantage, all_above, worst
+from whyconv.studies.grid import Arm, GridStudy, advantage
 from whyconv.tasks import TaskField
-from whyconv.verdict import Evidence
+from whyconv.verdict import Evidence, all_above, worst
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,7 +66,7 @@ class Figure3b(GridStudy, name="brutzkus.fig3b"):
         worst_training = table[table["arm"].isin([contestant, MLP])]["train_error"].max()
         linear = table[(table["arm"] == SVM) & (table["m"] == max(self.m))]["train_error"]
         return worst(
-            Evidence(all_above(gaps, 0), {name: str(interval) for name, interval in gaps.items()}),
+            Evidence(all_above(gaps, 0), gaps),
             Evidence(
                 "consistent" if worst_training == 0 else "fails",
                 {"largest training error of a network": float(worst_training)},

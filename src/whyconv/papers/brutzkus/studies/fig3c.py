@@ -9,8 +9,7 @@ from pydantic import Field, field_validator, model_validator
 
 from whyconv.papers.brutzkus.studies.detection_arms import BASELINES, CONV_POOL, MLP, SVM
 from whyconv.studies import Judgement
-from whyconv.studies.complexity import within
-from whyconv.studies.grid import Arm, GridStudy, all_above, by_seed, changed, worst
+from whyconv.studies.grid import Arm, GridStudy, by_seed, changed
 from whyconv.studies.images import (
     ImageStudy,
     announced,
@@ -25,7 +24,7 @@ from whyconv.studies.images import (
 )
 from whyconv.tasks.digit_grid import DigitGrid
 from whyconv.tasks.images.catalogue import DIGITS
-from whyconv.verdict import Evidence
+from whyconv.verdict import Evidence, all_above, within, worst
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -125,7 +124,7 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
                 gaps[f"{words} - {contestant}, m={m}"] = gap
         return Evidence(
             all_above(gaps, 0) if min(counts) >= 2 else "undecided",
-            {name: str(interval) for name, interval in gaps.items()},
+            gaps,
         )
 
     def _fitted(self, table: pd.DataFrame) -> Evidence:

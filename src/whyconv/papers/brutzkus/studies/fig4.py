@@ -9,9 +9,9 @@ from pydantic import Field, field_validator
 
 from whyconv.papers.brutzkus.studies.detection_arms import BASELINES, CONV_POOL, RULE, SCRAMBLED, arms
 from whyconv.studies import Judgement
-from whyconv.studies.grid import Arm, GridStudy, all_above, by_seed, worst
+from whyconv.studies.grid import Arm, GridStudy, by_seed
 from whyconv.tasks import TaskField
-from whyconv.verdict import Evidence
+from whyconv.verdict import Evidence, all_above, worst
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -80,10 +80,10 @@ class Figure4(GridStudy, name="brutzkus.fig4"):
             for arm in BASELINES
         }
         baselines = {arm: rises[arm] for arm in BASELINES}
-        told = {f"rise of {arm}": str(interval) for arm, interval in rises.items()}
+        told = {f"rise of {arm}": interval for arm, interval in rises.items()}
         return worst(
             Evidence(all_above(baselines, 0.05), told),
-            Evidence(all_above(spared, 0), {name: str(interval) for name, interval in spared.items()}),
+            Evidence(all_above(spared, 0), spared),
         )
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:

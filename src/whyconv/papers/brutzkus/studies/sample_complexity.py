@@ -11,10 +11,10 @@ from pydantic import Field, field_validator
 from whyconv.papers.brutzkus.studies.detection_arms import CONV_POOL, MLP
 from whyconv.spec import checked
 from whyconv.studies import Judgement, Point, Study
-from whyconv.studies.grid import Arm, changed, complete_arms, worst
+from whyconv.studies.grid import Arm, changed, complete_arms
 from whyconv.tasks import TaskField
 from whyconv.trial import Row, Trial
-from whyconv.verdict import Evidence, Number, Verdict
+from whyconv.verdict import Evidence, Number, Verdict, worst
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -124,7 +124,7 @@ class SampleComplexity(Study, name="brutzkus.sample-complexity"):
         verdict: Verdict = "consistent" if exponent.high < limit else "fails"
         if exponent.low <= limit <= exponent.high:
             verdict = "undecided"
-        return Evidence(verdict, {f"{arm}: exponent in {axis}": str(exponent), **numbers})
+        return Evidence(verdict, {f"{arm}: exponent in {axis}": exponent, **numbers})
 
     def exponent(self, table: pd.DataFrame, arm: str, axis: str) -> tuple[Interval | None, str]:
         """The slope over seeds, and the mean m(target) for every value of the axis."""

@@ -54,9 +54,7 @@ class _Rate(Claim):
         decided = study.slope(table, self.network, self.bound, power)
         found = study.complexities(table, self.network)
         told = {
-            f"m* of {self.network}, k = {place['k']}, d = {place['d']}, sigma = {place['sigma']:g}": str(
-                found[n]
-            )
+            f"m* of {self.network}, k = {place['k']}, d = {place['d']}, sigma = {place['sigma']:g}": found[n]
             for n, place in ((cell.value, cell.labels) for cell in study.cells())
             if n in found
         }

@@ -9,10 +9,9 @@ from pydantic import Field, field_validator
 
 from whyconv.papers.lahoti.studies.signal_study import BROKEN, CNN, FCN, LCN, ROTATED, contestants
 from whyconv.studies import Judgement
-from whyconv.studies.complexity import above
-from whyconv.studies.grid import Arm, GridStudy, by_seed, worst
+from whyconv.studies.grid import Arm, GridStudy, by_seed
 from whyconv.tasks import TaskField
-from whyconv.verdict import Evidence
+from whyconv.verdict import Evidence, above, worst
 
 if TYPE_CHECKING:
     import pandas as pd

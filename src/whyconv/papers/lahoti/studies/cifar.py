@@ -10,8 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from whyconv.spec import checked
 from whyconv.studies import Judgement, Point, good
-from whyconv.studies.complexity import above, within
-from whyconv.studies.grid import advantage, by_seed, changed, worst
+from whyconv.studies.grid import advantage, by_seed, changed
 from whyconv.studies.images import (
     ClassesField,
     ImageStudy,
@@ -29,7 +28,7 @@ from whyconv.studies.tuned import FIRST_TUNING_SEED, MEASURED, TUNING
 from whyconv.studies.worth import Step, needs, worth, worths
 from whyconv.tasks.image_classes import ImageClasses
 from whyconv.trial import Row, Trial
-from whyconv.verdict import Evidence
+from whyconv.verdict import Evidence, above, within, worst
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -258,7 +257,8 @@ class Cifar(ImageStudy, name="lahoti.cifar"):
         found = []
         for arm in others:
             ratio = worth(table, arm, cnn, self.target, range(self.seeds))
-            found.append(above(1, ratio, f"m* of {arm} over {cnn}"))
+            name = f"m* of {arm} over {cnn}"
+            found.append(above(1, ratio, name) if ratio is not None else Evidence("undecided"))
         largest = self.sizes[-1]
         gap = advantage(table, cnn, FCN, m=largest)
         return worst(*found, above(0, gap, f"error, FCN - {cnn}, m={largest:,}"))

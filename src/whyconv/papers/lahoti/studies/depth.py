@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field
 
 from whyconv.studies import Judgement
-from whyconv.studies.complexity import above, below
-from whyconv.studies.grid import Arm, GridStudy, by_seed, worst
+from whyconv.studies.grid import Arm, GridStudy, by_seed
 from whyconv.tasks import TaskField
-from whyconv.verdict import Evidence
+from whyconv.verdict import Evidence, above, below, worst
 
 if TYPE_CHECKING:
     import pandas as pd

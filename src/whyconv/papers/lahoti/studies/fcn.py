@@ -10,9 +10,9 @@ from pydantic import Field, field_validator
 
 from whyconv.papers.lahoti.studies.signal_study import CNN, FAIR, FCN, LCN, RATES, ROTATED, contestants
 from whyconv.studies import Judgement
-from whyconv.studies.complexity import Cell, ComplexityStudy, Sizes, above, below
-from whyconv.studies.grid import Arm, changed, worst
-from whyconv.verdict import Evidence
+from whyconv.studies.complexity import Cell, ComplexityStudy, Sizes
+from whyconv.studies.grid import Arm, changed
+from whyconv.verdict import Evidence, above, below, worst
 
 if TYPE_CHECKING:
     import pandas as pd

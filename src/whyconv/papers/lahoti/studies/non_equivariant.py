@@ -10,8 +10,8 @@ from pydantic import Field
 from whyconv.papers.lahoti.studies.signal_study import FCN, AxisStudy
 from whyconv.studies import Judgement
 from whyconv.studies.complexity import SignalField, Sizes
-from whyconv.studies.grid import Arm, worst
-from whyconv.verdict import Evidence
+from whyconv.studies.grid import Arm
+from whyconv.verdict import Evidence, worst
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -81,5 +81,5 @@ class NonEquivariant(AxisStudy, name="lahoti.non-equivariant"):
         found, rest = self.paired(table, FCN, other)
         if not found:
             return Evidence("vacuous", {"values of k whose target tells something": 0})
-        adam = {f"m* of {ADAM} at k = {k:g}": str(m) for k, m in self.complexities(table, ADAM).items()}
+        adam = {f"m* of {ADAM} at k = {k:g}": m for k, m in self.complexities(table, ADAM).items()}
         return worst(*self.ratios(found, rest, f"FCN over {other}", 5), Evidence("consistent", adam))

@@ -9,9 +9,9 @@ from pydantic import Field, field_validator
 
 from whyconv.papers.lahoti.studies.signal_study import FAIR
 from whyconv.studies import Judgement
-from whyconv.studies.complexity import Cell, ComplexityStudy, above, below
-from whyconv.studies.grid import Arm, changed, worst
-from whyconv.verdict import Evidence
+from whyconv.studies.complexity import Cell, ComplexityStudy
+from whyconv.studies.grid import Arm, changed
+from whyconv.verdict import Evidence, above, below, worst
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field, field_validator
 
 from whyconv.studies import Judgement
-from whyconv.studies.complexity import Cell, ComplexityStudy, Found, above
-from whyconv.studies.grid import Arm, changed, worst
-from whyconv.verdict import Evidence, Number
+from whyconv.studies.complexity import Cell, ComplexityStudy, Found
+from whyconv.studies.grid import Arm, changed
+from whyconv.verdict import Evidence, Number, above, worst
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,7 +123,7 @@ class AxisStudy(ComplexityStudy):
         """What the criterion says of m* along the axis; here nothing: the change of the factor is told."""
         first, last = min(lcn), max(lcn)
         change = factor_change(cnn, lcn, first, last)
-        return [Evidence("consistent", {f"factor at {self.axis} = {last:g} over {first:g}": str(change)})]
+        return [Evidence("consistent", {f"factor at {self.axis} = {last:g} over {first:g}": change})]
 
     def ratios(self, more: Found, less: Found, told: str, least: float) -> Iterator[Evidence]:
         """At every value one takes more than ``least`` times the examples of the other."""

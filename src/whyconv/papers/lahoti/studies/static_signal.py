@@ -9,9 +9,9 @@ from pydantic import Field
 
 from whyconv.papers.lahoti.studies.signal_study import CNN, FAIR, LCN, factor_change, sharers
 from whyconv.studies import Judgement
-from whyconv.studies.complexity import Cell, ComplexityStudy, below
+from whyconv.studies.complexity import Cell, ComplexityStudy
 from whyconv.studies.grid import Arm, changed
-from whyconv.verdict import Evidence
+from whyconv.verdict import Evidence, below
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -68,7 +68,7 @@ class StaticSignal(ComplexityStudy, name="lahoti.static-signal"):
         if not {MOVES, case} <= set(lcn):
             return Evidence("vacuous", {"cases out of a linear filter's reach": len(lcn)})
         found = below(0.2, factor_change(cnn, lcn, MOVES, case), f"factor, {CASES[case]}, over moves")
-        told = {f"m* of {name}, {CASES[c]}": str(of[c]) for name, of in ((CNN, cnn), (LCN, lcn)) for c in of}
+        told = {f"m* of {name}, {CASES[c]}": of[c] for name, of in ((CNN, cnn), (LCN, lcn)) for c in of}
         return Evidence(found.verdict, {**found.numbers, **told})
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:

@@ -14,8 +14,7 @@ from whyconv.papers.lahoti.studies.signal_study import (
     factor_change,
     with_learner,
 )
-from whyconv.studies.complexity import above, below
-from whyconv.verdict import Evidence
+from whyconv.verdict import Evidence, above, below
 
 
 class VaryK(AxisStudy, name="lahoti.vary-k"):

@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from whyconv.papers.lahoti.studies.signal_study import AUTHORS, BROKEN, FAIR, AxisStudy, Found, with_learner
-from whyconv.studies.complexity import above
-from whyconv.verdict import Evidence
+from whyconv.verdict import Evidence, above
 
 
 class VarySigma(AxisStudy, name="lahoti.vary-sigma"):

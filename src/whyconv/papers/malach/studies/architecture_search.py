@@ -145,12 +145,11 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
             (target, arm): self._gain(table, target, arm) for target in (blind, EXACTLY_ONE) for arm in GUIDED
         }
         numbers: dict[str, Number] = {
-            f"{target}, {RANDOM}, in C(n,k)/(n-k+1)": str(interval)
+            f"{target}, {RANDOM}, in C(n,k)/(n-k+1)": interval
             for target, interval in ((blind, random), (MAJORITY, easy))
         }
         numbers |= {
-            f"{target}, log of {RANDOM} over {arm}": str(interval)
-            for (target, arm), interval in gains.items()
+            f"{target}, log of {RANDOM} over {arm}": interval for (target, arm), interval in gains.items()
         }
         flat = [gains[blind, arm] for arm in GUIDED]
         greedy = gains[EXACTLY_ONE, GREEDY]

@@ -13,8 +13,7 @@ from whyconv.networks import Network
 from whyconv.networks.deep import DeepFCN
 from whyconv.spec import build, checked
 from whyconv.studies import Judgement, Point
-from whyconv.studies.complexity import above, within
-from whyconv.studies.grid import by_seed, changed, worst
+from whyconv.studies.grid import by_seed, changed
 from whyconv.studies.images import (
     ClassesField,
     ImageStudy,
@@ -31,7 +30,7 @@ from whyconv.studies.images import (
 )
 from whyconv.tasks.image_classes import ImageClasses
 from whyconv.trial import Row, Trial
-from whyconv.verdict import Evidence
+from whyconv.verdict import Evidence, above, within, worst
 
 if TYPE_CHECKING:
     import pandas as pd

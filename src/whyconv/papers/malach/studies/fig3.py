@@ -17,10 +17,8 @@ from whyconv.papers.malach.studies.sequence_study import (
     twins,
 )
 from whyconv.studies import Judgement
-from whyconv.studies.complexity import above, within
-from whyconv.studies.grid import worst
 from whyconv.studies.images import permuted, shuffled, started_alike
-from whyconv.verdict import Evidence, Number
+from whyconv.verdict import Evidence, Number, above, within, worst
 
 if TYPE_CHECKING:
     import pandas as pd

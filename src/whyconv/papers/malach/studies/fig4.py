@@ -7,9 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from whyconv.papers.malach.studies.sequence_study import CONTESTANTS, MNIST, QUICK, RULE, SequenceStudy, Twin
 from whyconv.studies import Judgement
-from whyconv.studies.complexity import above, below
-from whyconv.studies.grid import worst
-from whyconv.verdict import Evidence
+from whyconv.verdict import Evidence, above, below, worst
 
 if TYPE_CHECKING:
     import pandas as pd

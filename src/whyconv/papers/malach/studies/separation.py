@@ -11,9 +11,9 @@ from pydantic import Field, field_validator
 from whyconv.networks import NetworkField
 from whyconv.spec import build
 from whyconv.studies import Judgement
-from whyconv.studies.grid import changed, worst
+from whyconv.studies.grid import changed
 from whyconv.studies.tuned import Cell, TunedStudy
-from whyconv.verdict import Evidence, Number
+from whyconv.verdict import Evidence, Number, worst
 
 if TYPE_CHECKING:
     import pandas as pd
