@@ -1,4 +1,4 @@
-"""The README of each paper maps the paper to the package: every name in it exists, and nothing is left out."""
+"""The README of each paper maps the paper to the package: every name exists, and nothing is left out."""
 
 import re
 from importlib import import_module
@@ -13,14 +13,16 @@ HOME = Path(whyconv.__file__).parent
 PAPERS = sorted(path.name for path in (HOME / "papers").iterdir() if (path / "claims").is_dir())
 STATEMENTS = {
     "brutzkus": """Eq. 1|Eq. 2|Eq. 3|Eq. 5|Eq. 8|Eq. 24|Algorithm 1|Remark 3.1|Definition 4.1|Theorem 4.2
-        |Theorem 5.1 (1)|Theorem 5.1 (2)|Lemma 5.2|Lemma 5.3|Corollary 5.4|Lemma 5.5|Proposition 6.1|Lemma C.1
-        |Lemma C.2|Lemma C.3|Appendix A|Appendix E|Figure 1|Figure 2|Figure 3a|Figure 3b|Figure 3c|Figure 4
-        |Figure 5|Footnote 5|open""",
-    "malach": """Definition 1,|Definition 2|Definition 3|Theorem 4|Corollary 5|Lemma 6|Comment 7|Lemma 8|Lemma 9
-        |Theorem 10|Definition 11|Theorem 12|Figure 1|Figure 2|Figure 3|Figure 4|experiment 1|experiment 2|Open""",
-    "lahoti": """DSD|SSD|Assumption|LSA|Equivariant|Risk|FCN lower|LCN upper|LCN lower|CNN upper|Fano|two steps
-        |Experiment 1|Experiment 2|Open questions|Depth|Several signals|not even|not equivariant""",
-}  # the lists of the papers themselves; of the last one as far as its text is known
+        |Theorem 5.1 (1)|Theorem 5.1 (2)|Lemma 5.2|Lemma 5.3|Corollary 5.4|Lemma 5.5|Proposition 6.1
+        |Lemma C.1|Lemma C.2|Lemma C.3|Appendix A|Appendix E|Figure 1|Figure 2|Figure 3a|Figure 3b|Figure 3c
+        |Figure 4|Figure 5|Footnote 5|open""",
+    "malach": """Definition 1,|Definition 2|Definition 3|Theorem 4|Corollary 5|Lemma 6|Comment 7|Lemma 8
+        |Lemma 9|Theorem 10|Definition 11|Theorem 12|Figure 1|Figure 2|Figure 3|Figure 4|experiment 1
+        |experiment 2|Open""",
+    "lahoti": """DSD|SSD|Assumption|LSA|Equivariant|Risk|FCN lower|LCN upper|LCN lower|CNN upper|Fano
+        |two steps|Experiment 1|Experiment 2|Open questions|Depth|Several signals|not even|not equivariant""",
+}
+"""What each paper has; the last one as far as its text is known."""
 
 
 def lines(paper):
