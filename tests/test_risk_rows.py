@@ -3,10 +3,10 @@
 import jax
 import numpy as np
 import pytest
+from training import fits_of
 
-from conftest import NoCheckpoint
-from whyconv.execution import capacity, chosen, draw, known_facts, train_in_segments
-from whyconv.learners import Fit, Job
+from whyconv.execution import chosen, draw, known_facts
+from whyconv.learners import Fit
 from whyconv.streams import streams
 from whyconv.trial import Trial
 
@@ -28,14 +28,6 @@ def spec(arm, **fields):
         "task": TASK, "network": network, "learner": learner, "m": 30, "seed": 1, "test_size": 1024,
         "risk": True, **fields,
     }  # fmt: skip
-
-
-def fits_of(trial):
-    """All fits, as the trial makes them."""
-    keys = streams(trial)
-    sample = draw(trial.task, keys["world"], keys["train"], capacity(trial.m))
-    job = Job(trial.network, sample, trial.m, keys["init"], keys["batches"])
-    return train_in_segments(trial, job, lambda fraction: None, NoCheckpoint())
 
 
 def sampled(trial, stream, count=1024):

@@ -1,8 +1,8 @@
 """Where pieces are found by kind and name. There is no list to edit: a new file is enough.
 
-The rooms ``tasks``, ``networks`` and ``learners``, and the ``claims`` and ``studies`` of every folder in
-``whyconv.papers``, are imported module by module when the first question is asked. So are the papers of
-others (folders of a package ``whyconv_papers`` anywhere on Python's path, laid out like ours), the entry
+The rooms ``tasks``, ``networks`` and ``learners``, and those of every folder in ``whyconv.papers`` (mostly
+``claims`` and ``studies``), are imported module by module when the first question is asked. So are the papers
+of others (folders of a package ``whyconv_papers`` anywhere on Python's path, laid out like ours), the entry
 points that other packages publish in the group ``whyconv``, and the files a user gives with ``--load``.
 None of the package's own modules imports JAX or scikit-learn at its top, so asking is quick.
 """
@@ -28,7 +28,6 @@ KINDS = {"task": "tasks", "network": "networks", "learner": "learners", "study":
 ROOMS = ("tasks", "networks", "learners")
 PAPERS = ("whyconv.papers", "whyconv_papers")
 """Our papers, and those that others put on Python's path."""
-PAPER_ROOMS = ("claims", "studies")
 _pieces: dict[tuple[str, str], type[Any]] = {}
 _loading: list[str] = []
 LARGEST = 10_000_000
@@ -148,14 +147,25 @@ def _modules(name: str) -> list[str]:
     return names
 
 
+def _papers(shelf: str) -> None:
+    """Import the rooms of all papers of a package; what is wrong with somebody's is said in a sentence."""
+    try:
+        for paper in _modules(shelf):
+            for room in _modules(paper):
+                if room.rpartition(".")[2] in KINDS.values():
+                    _modules(room)
+    except Exception as error:
+        if isinstance(error, UserError) or shelf == PAPERS[0]:
+            raise
+        raise UserError(f"the papers in {shelf} could not be loaded: {said(error)}.") from error
+
+
 @cache
 def _discover() -> None:
     for room in ROOMS:
         _modules(f"whyconv.{room}")
     for shelf in PAPERS:
-        for paper in _modules(shelf) if importlib.util.find_spec(shelf) else ():
-            for room in _modules(paper):
-                if room.rpartition(".")[2] in PAPER_ROOMS:
-                    _modules(room)
+        if importlib.util.find_spec(shelf):
+            _papers(shelf)
     for point in entry_points(group="whyconv"):
         point.load()
