@@ -29,9 +29,9 @@ class Trial(Spec):
     seed: int = Field(ge=0, le=2**31 - 1)
     test_size: int = Field(1000, ge=1, le=10_000_000)
     exact: bool = False
-    """Also the exact error where it takes seconds; where it takes no time it is always there."""
+    """Also compute exact errors that take seconds; cheap ones are always computed."""
     risk: bool = False
-    """Also the squared risk E (y - f)^2: exact where the task knows it, else on the test examples."""
+    """Also compute the squared risk E (y - f)^2: exactly if the task can, else on the test examples."""
     dtype: Literal["float32", "float64"] = "float32"
 
     @model_validator(mode="after")
@@ -47,35 +47,35 @@ class Trial(Spec):
         given = self.network.score_count if self.network else 1
         if given != wanted:
             raise ValueError(
-                f"the task {self.task.name} has {self.task.classes} classes, for which a network of {wanted} "
-                f"outputs is needed, and one of {given} was given"
+                f"the task {self.task.name} has {self.task.classes} classes and needs a network of {wanted} "
+                f"outputs, but one of {given} was given"
             )
         supplies = self.task.supply("train"), self.task.supply("test")
         for name, count, supply in zip(("m", "test_size"), (self.m, self.test_size), supplies, strict=True):
             if supply is not None and count > supply:
                 raise ValueError(
-                    f"{name} = {count} was given, and the task {self.task.name} has {supply} examples for "
+                    f"{name} = {count} was given, but the task {self.task.name} has {supply} examples for "
                     "that; take at most as many"
                 )
         if population is None:
             return self
         if self.learner.trained(self.m) < self.m:
-            raise ValueError("the task takes every input once, and none can be held out; take another law")
+            raise ValueError("the task takes every input once, so none can be held out; take another law")
         if {self.m, self.test_size} != {population}:
             raise ValueError(
-                f"m = {self.m} and test_size = {self.test_size} were given, and the task takes every input "
+                f"m = {self.m} and test_size = {self.test_size} were given, but the task takes every input "
                 f"once; set both to {population}"
             )
         return self
 
     @cached_property
     def form(self) -> Network | None:
-        """The network as it is trained: itself, or a faster form that is equal to it."""
+        """The network as it is trained: itself, or an equal form that trains faster."""
         return self.learner.form(self.network, self.task, self.m)
 
     @property
     def streams(self) -> bool:
-        """Whether examples are made batch by batch: the task would rather, and the learner can."""
+        """Whether examples are made batch by batch: the task prefers it, and the learner can."""
         return self.task.streamed and self.learner.streams
 
     @cached_property
@@ -96,7 +96,7 @@ class Trial(Spec):
 
     @cached_property
     def stem(self) -> str:
-        """The identity without versions: equal for two rows that differ only by the code's age."""
+        """The identity without versions: equal for rows of the same spec from different code versions."""
         return digest(self.canonical())[:32]
 
     @cached_property
@@ -107,9 +107,9 @@ class Trial(Spec):
 
 @dataclass(frozen=True)
 class Row:
-    """What a trial left behind. ``result`` holds the measured columns, ``trace`` short series.
+    """The result of a trial: ``result`` holds the measured columns, ``trace`` short series.
 
-    ``status`` is ``ok`` or ``failed``; a failed row has an ``error`` in one line instead.
+    A row whose ``status`` is ``failed`` has an ``error`` of one line instead.
     """
 
     key: str
@@ -122,5 +122,4 @@ class Row:
     error: str = ""
     environment: str = ""
     seconds: float = field(default=nan, compare=False)
-    """What the latest attempt took (nan: not known). Another run takes another time: no part of the row's
-    identity, and of no comparison."""
+    """How long the latest attempt took (nan: not known); no part of the row's identity or of comparisons."""

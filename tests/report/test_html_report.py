@@ -158,7 +158,8 @@ def test_everything_given_is_escaped():
                 **dict.fromkeys(("study", "title", "reference", "criterion", "control_note", "rule"), evil),
                 figures={evil: learning_curves(table)}, pictures={evil: f"<svg>{evil}</svg>"}, command=evil,
                 settings={evil: evil}, failed=[evil], tracebacks={evil: evil},
-                summary=summarise(table, ["arm", "m"], "test_error"), tables={evil: pd.DataFrame({evil: [evil]})}, outcome=evil,
+                summary=summarise(table, ["arm", "m"], "test_error"), outcome=evil,
+                tables={evil: pd.DataFrame({evil: [evil]})},
             )
         ],
         environment={evil: evil},

@@ -29,7 +29,7 @@ def assemble(found: Opened, path: Path, claims: list[dict[str, Any]], command: s
         title="What are locality, weight sharing and max-pooling worth?",
         claims=claims,
         sections=[*sections, *loose_rows(found)],
-        environment=_environment(runs, found.environments()),
+        environment=_environment(runs, found.contents.environments()),
         command=command,
         notes=[*_notes(found), *filter(None, map(unfit, every))],
     )

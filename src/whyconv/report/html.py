@@ -20,7 +20,7 @@ from whyconv.report.claims import claims_table, fault, tally
 from whyconv.report.embedding import bundle
 from whyconv.report.sections import study_section
 from whyconv.report.wording import command, count
-from whyconv.runner.folder import telling, write_whole
+from whyconv.runner.folder import as_user_error, write_whole
 from whyconv.verdict import control_fault
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ def write(page: Page, path: str | Path) -> Path:
     """Write the report to ``path``, whole or not at all, and return it."""
     path = Path(path)
     content = render(page).encode("utf-8", "replace")
-    with telling(path):
+    with as_user_error(path):
         write_whole(path, content)
     return path
 
