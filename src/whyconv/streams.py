@@ -17,10 +17,9 @@ depends on the order of trials or on a global generator.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-from whyconv.lazy import jax, np
+from whyconv.lazy import jax
 from whyconv.spec import digest
 
 if TYPE_CHECKING:
@@ -39,26 +38,3 @@ def streams(trial: Trial) -> dict[str, jax.Array]:
     network = trial.network.lineage() if trial.network else None
     named = {name: stream(name, task, seed) for name in ("world", "train", "test", "validation")}
     return {**named, "init": stream("init", network, seed), "batches": stream("batches", seed)}
-
-
-def pixel_order(shape: tuple[int, ...]) -> np.ndarray:
-    """One permutation of the pixels of images (rows, columns, colours), the same for every seed.
-
-    Pixel p of a permuted image is pixel ``order[p]`` of the image, pixels numbered row by row, colours
-    staying together. Fixed, so that a network that is to start alike on permuted images can know it.
-    """
-    rows, columns = shape[:2]
-    return np.random.default_rng([20_200_402, rows, columns]).permutation(rows * columns)
-
-
-def grid_order(shape: tuple[int, ...]) -> np.ndarray:
-    """The same permutation for a square of square grey images, as the inputs of ``digit-grid`` are laid out.
-
-    Inputs (n, pixels) are the n images one after the other; number q of the flat inputs of a permuted
-    square is number ``order[q]`` of the plain one.
-    """
-    side, length = (math.isqrt(number) for number in shape)
-    rows = side * length
-    numbers = np.arange(rows**2).reshape(side, side, length, length).swapaxes(1, 2)
-    moved = numbers.ravel()[pixel_order((rows, rows, 1))]
-    return moved.reshape(side, length, side, length).swapaxes(1, 2).ravel()

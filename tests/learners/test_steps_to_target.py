@@ -10,7 +10,8 @@ import pytest
 from conftest import NoCheckpoint
 from whyconv.execution import capacity, draw, train_in_segments
 from whyconv.learners import Job, at_most
-from whyconv.learners.gradient import Gradient, pointwise, programs
+from whyconv.learners._training import pointwise, programs
+from whyconv.learners.gradient import Gradient
 from whyconv.learners.layerwise import Layerwise
 from whyconv.learners.order_search import OrderSearch
 from whyconv.streams import streams
