@@ -86,8 +86,8 @@ def test_stages_leave_facts_under_their_names(execute):
     stages = {name for name in row if name.endswith("_step_one")}
     assert stages == {"risk_step_one", "alignment_step_one", "denoises_step_one"}
     (fit,) = fits_of(trial)
-    nodes = trial.network.threshold_nodes(fit.stages["step_one"], (K, D))
-    facts = trial.task.threshold_facts(streams(trial)["world"], *nodes)
+    view = trial.network.view(fit.stages["step_one"], (K, D))
+    facts = trial.task.facts(streams(trial)["world"], view, exact=False, risk=True)
     assert {name: row[f"{name}_step_one"] for name in facts} == facts
     assert row["alignment_step_one"] != row["alignment"]
 

@@ -11,9 +11,9 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from whyconv.learners import LearnerField
-from whyconv.networks import Network, NetworkField
+from whyconv.networks import Network, NetworkField, Setting
 from whyconv.spec import Spec, digest
-from whyconv.tasks import TaskField
+from whyconv.tasks import StreamedTask, TaskField
 
 VERSION = 1
 """Raised when :mod:`whyconv.execution` would give another row for the same spec."""
@@ -36,47 +36,38 @@ class Trial(Spec):
 
     @model_validator(mode="after")
     def _fits(self) -> Trial:
-        shape, population = self.task.shape, self.task.population
+        held_out = self.m - self.learner.trained(self.m)
         for refusal in (
             self.learner.refusal(self.network, self.m),
-            self.network.refusal(shape) if self.network else "",
+            self.network.refusal(self.task.shape) if self.network else "",
+            self._outputs(),
+            self.task.refusal(self.m, held_out, self.test_size),
         ):
             if refusal:
                 raise ValueError(refusal)
+        return self
+
+    def _outputs(self) -> str:
+        """Why the network has another number of scores than the task has classes; empty if it has not."""
         wanted = self.task.classes if self.task.classes > 2 else 1
         given = self.network.score_count if self.network else 1
-        if given != wanted:
-            raise ValueError(
-                f"the task {self.task.name} has {self.task.classes} classes and needs a network of {wanted} "
-                f"outputs, but one of {given} was given"
-            )
-        supplies = self.task.supply("train"), self.task.supply("test")
-        for name, count, supply in zip(("m", "test_size"), (self.m, self.test_size), supplies, strict=True):
-            if supply is not None and count > supply:
-                raise ValueError(
-                    f"{name} = {count} was given, but the task {self.task.name} has {supply} examples for "
-                    "that; take at most as many"
-                )
-        if population is None:
-            return self
-        if self.learner.trained(self.m) < self.m:
-            raise ValueError("the task takes every input once, so none can be held out; take another law")
-        if {self.m, self.test_size} != {population}:
-            raise ValueError(
-                f"m = {self.m} and test_size = {self.test_size} were given, but the task takes every input "
-                f"once; set both to {population}"
-            )
-        return self
+        if given == wanted:
+            return ""
+        return (
+            f"the task {self.task.name} has {self.task.classes} classes and needs a network of {wanted} "
+            f"outputs, but one of {given} was given"
+        )
 
     @cached_property
     def form(self) -> Network | None:
         """The network as it is trained: itself, or an equal form that trains faster."""
-        return self.learner.form(self.network, self.task, self.m)
+        setting = Setting(self.task.shape, self.task.signs, self.m)
+        return self.learner.form(self.network, setting) if self.network else None
 
     @property
     def streams(self) -> bool:
         """Whether examples are made batch by batch: the task prefers it, and the learner can."""
-        return self.task.streamed and self.learner.streams
+        return isinstance(self.task, StreamedTask) and self.learner.streams
 
     @cached_property
     def program(self) -> str:

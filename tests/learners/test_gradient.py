@@ -1,5 +1,7 @@
 """The gradient learner against a plain loop, its stopping rule, its cuts and its checkpoints."""
 
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -8,7 +10,8 @@ import pytest
 from training import Memory, fit_of, job_of, plain_loop
 
 from whyconv.learners import Job
-from whyconv.learners.gradient import Gradient, optimisers
+from whyconv.learners._optimisers import ELEMENTWISE, known, transformation
+from whyconv.learners.gradient import Gradient
 from whyconv.networks.dense import MLP
 from whyconv.networks.pooling import ConvPool
 from whyconv.streams import stream, streams
@@ -138,18 +141,20 @@ def test_streams_differ_by_name_and_part():
     assert len({tuple(np.asarray(jax.random.key_data(key)).tolist()) for key in keys}) == 4
 
 
-@pytest.mark.parametrize("name", ["no_such_thing", "_private", "global_norm"])
+@pytest.mark.parametrize("name", ["no_such_thing", "_private", "_name", "global_norm", "clip", "contrib"])
 def test_unknown_optimisers_are_refused(name):
     with pytest.raises(ValueError, match="no Optax optimiser"):
         Gradient(optimiser=name)
 
 
 def test_optimisers_are_those_of_optax():
-    assert {"adam", "sgd", "rmsprop", "adadelta", "lion"} <= optimisers()
-    assert all(callable(getattr(optax, name)) for name in optimisers())
+    assert {"adam", "sgd", "rmsprop", "adadelta"} <= ELEMENTWISE
+    for name in (*ELEMENTWISE, "lion", "lamb", "adafactor"):
+        assert known(name) and "learning_rate" in inspect.signature(getattr(optax, name)).parameters
+        assert isinstance(transformation(name, 0.1, {}), optax.GradientTransformation)
 
 
 def test_options_reach_the_optimiser():
-    assert Gradient(options={"b1": 0.5}).transformation() is not None
-    with pytest.raises(ValueError, match="does not take"):
-        Gradient(options={"nonsense": 0.5}).transformation()
+    assert transformation("adam", 0.1, {"b1": 0.5}).init(0.0).hyperparams["learning_rate"] == 0.1
+    with pytest.raises(ValueError, match=r"optimiser adam does not take \{'nonsense': 0\.5\}: "):
+        transformation("adam", 0.1, {"nonsense": 0.5})

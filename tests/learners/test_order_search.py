@@ -65,7 +65,7 @@ def test_climbing_swaps_two_places_and_keeps_what_is_not_worse():
     job = job_of(spec)
     step = _Search(job.network, spec.learner)
     order = np.random.default_rng(0).permutation(10)
-    state = Searching(*(jnp.asarray(v) for v in (5, order, 0.7, 1.0, order, 4)))
+    state = Searching(*(jnp.asarray(v) for v in (5, order, 0.7, 1.0, order)))
     proposed = np.asarray(step.propose(state, job.sample.x, job.sample.y, 1024, jax.random.key(1)))
     assert (proposed != order).sum() == 2 and sorted(proposed) == list(range(10))
     params = job.network.init(job.init, (10,))

@@ -47,9 +47,7 @@ def run(learner, job, paces=()):
     """To the end, in segments of these many steps as long as there are any."""
     state, paces = learner.start(job), iter(paces)
     while learner.progress(state) < 1:
-        if (pace := next(paces, None)) is not None:
-            state = state._replace(pace=np.asarray(pace, state.step.dtype))
-        state = learner.advance(job, state)
+        state = learner.advance(job, state, next(paces, 16))
     return state
 
 
@@ -82,7 +80,7 @@ def test_cuts_do_not_matter():
     whole = run(GRID, job, [24])
     for paces in ([1] * 24, [5, 1, 17], [23, 9]):
         cut = run(GRID, job, paces)
-        same(whole._replace(pace=0), cut._replace(pace=0))
+        same(whole, cut)
 
 
 def test_a_trial_goes_on_from_its_checkpoint_to_the_same_bits():
@@ -141,7 +139,7 @@ def test_every_step_is_that_of_a_plain_loop(optimiser, loss):
     start = params
     for number in range(6):
         value, params, inners = step(params, inners)
-        state = learner.advance(job, state._replace(pace=np.asarray(1, state.step.dtype)))
+        state = learner.advance(job, state, 1)
         assert int(state.step) == number + 1 and learner.progress(state) == (number + 1) / 6
         assert float(state.loss[0]) == pytest.approx(float(value), rel=1e-12)
         close({name: part[0] for name, part in state.params.items()}, params, 1e-12)
@@ -166,7 +164,7 @@ def test_only_the_threshold_moves_by_the_bias_rate():
     rng = np.random.default_rng(0)
     params = {name: jnp.asarray(0.1 + 0.3 * np.abs(rng.normal(size=size))) for name, size in shapes.items()}
     start = learner.begin(job, params | {"b": jnp.asarray(0.02)})
-    end = learner.advance(job, start)
+    end = learner.advance(job, start, 16)
     assert learner.progress(end) == 1
     moved = {
         name: [not np.array_equal(part[i], start.params[name][i]) for i in range(4)]

@@ -10,7 +10,8 @@ import pytest
 from training import fit_of, job_of
 
 from whyconv.learners import at_most
-from whyconv.learners.gradient import Gradient, pointwise, programs
+from whyconv.learners._training import pointwise, programs
+from whyconv.learners.gradient import Gradient
 from whyconv.learners.layerwise import Layerwise
 from whyconv.learners.order_search import OrderSearch
 from whyconv.tasks import Sample

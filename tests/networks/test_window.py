@@ -232,14 +232,14 @@ def test_rewriting_waits_for_its_conditions():
     shape, network = (64,), CNN(k_window=6, filters=2048)
 
     def form(network, *setting):
-        return network.faster(shape, Setting(*setting)).form
+        return network.faster(Setting(shape, *setting)).form
 
-    assert network.faster(shape, Setting(False, 4096, True)) is network
+    assert network.faster(Setting(shape, False, 4096, True)) is network
     assert form(network, True, 4096, True) == "tables, multiplicities"
     assert form(network, True, 4096, False) == "tables"
     assert form(network.model_copy(update={"readout": "normal"}), True, 4096, True) == "tables"
     few = LCN(k_window=6, filters=16)
-    assert few.faster(shape, Setting(True, 64, True)) is few
+    assert few.faster(Setting(shape, True, 64, True)) is few
     assert form(few, True, 65, True) == "tables"
     assert form(FCN(filters=512), True, 4096, True) == ""
     assert form(CNN(k_window=6, filters=2048, init_law="normal"), True, 4096, True) == "tables"

@@ -5,8 +5,9 @@ import pytest
 
 from whyconv.errors import UserError
 from whyconv.execution import draw
+from whyconv.pixels import pixel_order
 from whyconv.spec import checked
-from whyconv.streams import pixel_order, stream
+from whyconv.streams import stream
 from whyconv.tasks import images
 from whyconv.tasks.image_classes import ImageClasses
 from whyconv.trial import Trial

@@ -32,6 +32,7 @@ from whyconv.runner.planning import Planner
 from whyconv.runner.pool import Outcome, Pool
 from whyconv.runner.reasons import Reasons
 from whyconv.runner.store import Store
+from whyconv.tasks import StreamedTask
 from whyconv.trial import Row
 
 if TYPE_CHECKING:
@@ -79,8 +80,10 @@ def complete(
 
 def _fetch(points: Iterable[Point]) -> None:
     """Fetch the data of these trials once, before the workers need it."""
-    for fetch in {point.trial.task.data_digest(): point.trial.task.fetch for point in points}.values():
-        fetch()
+    tasks = (point.trial.task for point in points)
+    streamed = {task.data_digest(): task for task in tasks if isinstance(task, StreamedTask)}
+    for task in streamed.values():
+        task.fetch()
 
 
 class _Run:

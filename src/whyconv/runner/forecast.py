@@ -32,12 +32,7 @@ class Forecast:
 
 def seconds(trial: Trial) -> float:
     """The typical time of one trial, without compilation."""
-    return TRIAL_SECONDS + trial.learner.cost(trial.form, trial.task.shape, trial.m).flops / rate(trial)
-
-
-def rate(trial: Trial) -> float:
-    """The usual operations per second when training the trial's network."""
-    return RATE * (trial.network.speed() if trial.network is not None else 1.0)
+    return TRIAL_SECONDS + trial.learner.cost(trial.form, trial.task.shape, trial.m).flops / RATE
 
 
 def forecast(trials: Iterable[Trial], workers: int) -> Forecast:
@@ -47,9 +42,8 @@ def forecast(trials: Iterable[Trial], workers: int) -> Forecast:
     costs = [trial.learner.cost(trial.form, trial.task.shape, trial.m) for trial in todo]
     programs = {trial.program for trial in todo}
     fixed = (START_SECONDS + COMPILE_SECONDS * len(programs)) if todo else 0.0
-    rates = [rate(trial) for trial in todo]
-    typical = sum(TRIAL_SECONDS + c.flops / r for c, r in zip(costs, rates, strict=True)) / workers
-    longest = sum(TRIAL_SECONDS + c.flops_limit / r for c, r in zip(costs, rates, strict=True)) / workers
+    typical = sum(TRIAL_SECONDS + cost.flops / RATE for cost in costs) / workers
+    longest = sum(TRIAL_SECONDS + cost.flops_limit / RATE for cost in costs) / workers
     return Forecast(len(todo), workers, fixed + typical, fixed + longest, workers * footprint(todo))
 
 
