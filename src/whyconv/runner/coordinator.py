@@ -39,6 +39,7 @@ if TYPE_CHECKING:
     from whyconv.studies import Point, Study
 
 TICK_SECONDS = 0.5
+"""Progress is reported this often."""
 
 
 def complete(
