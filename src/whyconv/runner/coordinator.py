@@ -220,7 +220,6 @@ class _Run:
         return None
 
     def _keep(self, outcome: Outcome, status: Literal["ok", "failed"]) -> Row:
-        """Store the row, then report it."""
         point = self.points[outcome.key]
         row = Row(
             key=outcome.key,

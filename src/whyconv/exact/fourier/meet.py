@@ -28,7 +28,7 @@ from whyconv.exact.fourier.scaled import Scaled, of_fraction
 MOST_BITS = 44
 """Two halves of 2^22 sums take half a gigabyte and up to 20 s."""
 MOST_OPEN_PAIRS = 200_000
-"""Pairs decided one by one in Python: a few seconds."""
+"""Pairs decided one by one in Python: about a second."""
 Ints = NDArray[np.int64]
 
 

@@ -43,7 +43,6 @@ class SignalLaw:
 
     @property
     def holders(self) -> int:
-        """How many patches hold a signal."""
         return 2 if self.product else self.signals
 
     @property

@@ -21,7 +21,7 @@ _STYLE = "<style>@media (prefers-color-scheme: dark) { .ink { filter: invert(1) 
 
 def figure5(task: DigitGrid) -> dict[str, str]:
     """Figure 5 as SVG text, by caption, from the task's images, or from the embedded digits
-    (as the caption then says) if these cannot be read here. Downloads nothing.
+    (as the caption then says) if the former cannot be read here. Downloads nothing.
     """
     from whyconv.errors import UserError
     from whyconv.tasks import images

@@ -28,11 +28,7 @@ def tanh_slope(z: Floats) -> Floats:
     return 1 - np.tanh(z) ** 2
 
 
-def sigmoid_slope(z: Floats) -> Floats:
-    return expit(z) * expit(-z)
-
-
-SMOOTH = {"tanh": (np.tanh, tanh_slope), "sigmoid": (expit, sigmoid_slope)}
+SMOOTH = {"tanh": (np.tanh, tanh_slope), "sigmoid": (expit, lambda z: expit(z) * expit(-z))}
 """sigma and sigma' by name; both have |sigma| <= 1 and |sigma'| <= 1."""
 
 
