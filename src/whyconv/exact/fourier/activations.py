@@ -167,6 +167,7 @@ NAMED = {
 
 
 def resolve(activation: str | Activation) -> Activation:
+    """The activation of that name, or the one given."""
     if isinstance(activation, Activation):
         return activation
     if activation not in NAMED:

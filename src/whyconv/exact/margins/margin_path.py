@@ -1,4 +1,4 @@
-"""Linear separation of large samples: the path of soft margins, and what it proves.
+"""Linear separation of large samples: the path of soft margins, and what it proves on its way.
 
 ``rows`` holds y_i x_i. For a ridge r > 0 the soft margin with squared hinge loss is
 
@@ -23,7 +23,7 @@ from whyconv.exact.margins.max_margin import Separator, certified_range
 
 Floats = NDArray[np.float64]
 RIDGES = tuple(10.0**-power for power in range(2, 14, 2))
-"""The ridges of the path, for rows of length at most one."""
+"""Of the path, for rows of length at most one."""
 GAP = 1e-6
 """Upper over lower bound of the least squared norm, minus one, at which the hard margin counts as solved."""
 
@@ -40,10 +40,10 @@ class PathEnd:
 def follow(rows: Floats, threshold: float) -> PathEnd:
     """Lower the ridge until t is proved to be at most the threshold, or the least-norm separator is found.
 
-    For the separator, the bounds of :func:`~.max_margin.certified_range` agree up to ``GAP``; its multipliers
-    are those of the best lower bound on the path. If neither happens before the last ridge, or before one too
-    small for the arithmetic, ``low`` and ``high`` are what is known.
-    Cost: 5 to 15 steps of :class:`SoftMargins` per ridge, usually 5 ridges.
+    Of the separator, the bounds of :func:`~.max_margin.certified_range` agree up to ``GAP``;
+    its multipliers are those of the best lower bound on the way. Neither end may be reached before the last
+    ridge, or one too small for the arithmetic; ``low`` and ``high`` tell what is known by then.
+    Cost: 5 to 15 steps of :class:`SoftMargins` a ridge, 5 ridges as a rule.
     """
     low, high, least, best = 0.0, np.inf, 0.0, np.zeros(len(rows))
     for vector, multipliers in path(rows):
