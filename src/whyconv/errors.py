@@ -16,7 +16,11 @@ class UserError(Exception):
 
 def one_sentence(text: str) -> str:
     """The text as one printable line that ends with a full stop, whatever user input it quotes."""
-    line = _cut("".join(each if each.isprintable() else _escaped(each) for each in _cut(text.strip())))
+    letters = (
+        each if each.isprintable() else each.encode("unicode_escape", "surrogatepass").decode()
+        for each in _cut(text.strip())
+    )
+    line = _cut("".join(letters))
     return line if line.endswith(".") else f"{line}."
 
 
@@ -32,7 +36,3 @@ def said(error: BaseException) -> str:
 def _cut(text: str) -> str:
     half = (LONGEST - 5) // 2
     return text if len(text) <= LONGEST else f"{text[:half]} ... {text[-half:]}"
-
-
-def _escaped(character: str) -> str:
-    return character.encode("unicode_escape", "surrogatepass").decode()

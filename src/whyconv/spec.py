@@ -146,6 +146,11 @@ def to_json(value: object) -> str:
     return json.dumps(value, sort_keys=True, separators=(",", ":"), allow_nan=False)
 
 
+def encodable(text: str) -> str:
+    """The text with a question mark for each lone surrogate, which UTF-8 cannot encode."""
+    return text.encode("utf-8", "replace").decode()
+
+
 def build(kind: str, value: Any) -> Any:
     """A piece from its name or ``{"name": ..., field: ...}``; a piece is returned unchanged."""
     if isinstance(value, Piece):

@@ -1,8 +1,8 @@
-"""What needs no sampling: laws, closed forms, dimensions and bounds, in float64 NumPy.
+"""Exact results without sampling: laws, closed forms, dimensions and bounds, in float64 NumPy.
 
-The Fourier coefficients of a neuron, and so the population gradients of Theorem 12 (Malach &
-Shalev-Shwartz), are to be had from here: ``from whyconv.exact import coefficient, partials``.
-docs/exact.md says what is exact and which engine does what. The other modules are imported by name.
+The Fourier coefficients of a neuron, and thus the population gradients of Theorem 12 (Malach &
+Shalev-Shwartz), are available here: ``from whyconv.exact import coefficient, partials``. docs/exact.md
+describes what is exact and what each engine does. The other modules are imported by name.
 """
 
 from whyconv.exact.fourier.activations import Activation, clip, piecewise_linear

@@ -1,10 +1,10 @@
-"""The pattern-detection distribution seen through sets: a max-pooling network needs no more of an input.
+"""The pattern-detection distribution as sets of patterns, which is all that a max-pooling network sees.
 
 Brutzkus & Globerson (section 3) draw ``x = (x[1], ..., x[n])`` with one discriminative pattern (o_1 if
 the label is +1, o_2 if it is -1) and n - 1 spurious patterns, independent and uniform on o_3, ..., o_l.
-Their network (Eq. 1) takes a maximum over positions, so it reads x only through the *set* of its
-patterns: the label's pattern and the spurious set T. There are 2 (2^(l-2) - 1) of them, and their law is
-known, hence test errors and margins over the whole distribution are sums, not samples.
+Their network (Eq. 1) takes a maximum over positions, so it depends on x only through the *set* of its
+patterns: the label's pattern and the spurious set T. There are 2 (2^(l-2) - 1) of them with a known law, so
+test errors and margins over the whole distribution are sums, not samples.
 
 Throughout: ``positions`` = n, ``patterns`` = l, ``channels`` = k. A spurious set is the bit mask whose
 bit j stands for o_{j+3}. ``scores`` is the matrix (channels, patterns) of products w_i . o_j; row 0 of
@@ -22,7 +22,7 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 _BLOCK = 1 << 22
-"""Entries of one table of maxima (32 MB); larger problems are done a few channels at a time."""
+"""Entries of one table of maxima (32 MB); larger problems are split by channels."""
 
 
 def surjections(source: int, target: int) -> int:
@@ -50,14 +50,14 @@ def joint_law(positions: int, patterns: int) -> Floats:
 def draw_counts(rng: np.random.Generator, samples: int, positions: int, patterns: int) -> Ints:
     """How often each (label, T) occurs in ``samples`` independent draws: one multinomial draw.
 
-    The cost does not grow with ``samples``, so samples of 10^7 examples are as cheap as of ten.
+    The cost does not depend on ``samples``.
     """
     cells = joint_law(positions, patterns)
     return rng.multinomial(samples, cells.ravel() / cells.sum()).reshape(cells.shape)
 
 
 def count(indices: Ints, labels: Ints, patterns: int) -> Ints:
-    """How often each (label, T) occurs among inputs given as rows of pattern indices; shape (2, 2^(l-2))."""
+    """How often each (label, T) occurs in inputs given as rows of pattern indices; shape (2, 2^(l-2))."""
     bits = np.where(indices >= 2, 1 << np.maximum(indices - 2, 0), 0)
     masks = np.bitwise_or.reduce(bits, axis=1)
     table = np.zeros((2, 1 << (patterns - 2)), dtype=np.int64)
@@ -68,8 +68,8 @@ def count(indices: Ints, labels: Ints, patterns: int) -> Ints:
 def subset_max(scores: Floats) -> Floats:
     """max(0, max_{j in T} scores[:, j]) for every T: shape (channels, 2^s) from (channels, s).
 
-    Doubling: the sets that contain j as largest member are the sets below 2^j with j added, so each
-    entry costs one maximum. The floor 0 is the ReLU of Eq. 1.
+    By doubling: the sets whose largest member is j are the sets below 2^j with j added, so each entry
+    costs one maximum. The floor 0 is the ReLU of Eq. 1.
     """
     channels, size = scores.shape
     table = np.zeros((channels, 1 << size))
@@ -103,8 +103,8 @@ def outputs(scores: Floats, readout: Floats) -> Floats:
 def exact_error(scores: Floats, readout: Floats, positions: int) -> float:
     """Exact P(sign N(x) != y) under the paper's distribution, with the paper's sign(0) = -1.
 
-    The sum of :func:`joint_law` over the pairs (label, T) that the network gets wrong. An output within
-    rounding of zero is judged by its computed sign.
+    The sum of :func:`joint_law` over the pairs (label, T) that the network misclassifies. An output within
+    rounding of zero counts by its computed sign.
     """
     positive, negative = outputs(scores, readout)
     wrong = np.stack([positive <= 0, negative > 0])

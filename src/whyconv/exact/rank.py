@@ -11,8 +11,8 @@ Ints = NDArray[np.int64]
 def rank_modulo(matrix: Ints, prime: int = 2_147_483_629) -> int:
     """Rank of an integer matrix modulo a prime: never above its rank over the rationals.
 
-    So full rank here proves full rank, with no tolerance. Row elimination; products stay below 2^62.
-    Cost rows^2 * columns.
+    So full rank modulo the prime proves full rank, without a tolerance. Row elimination; products stay below
+    2^62. Cost rows^2 * columns.
     """
     rows = matrix.astype(np.int64) % prime
     rank = 0

@@ -70,21 +70,18 @@ class Checkpoint:
 
     def load(self) -> list[np.ndarray] | None:
         """The arrays last saved, or None if there are none that can be trusted."""
-        import io
-
         import numpy as np
 
         try:
-            with np.load(io.BytesIO(self._bytes()), allow_pickle=False) as file:
+            with (
+                open(open_plain(self.path, os.O_RDONLY), "rb") as plain,
+                np.load(plain, allow_pickle=False) as file,
+            ):
                 arrays = [file[f"array{i}"] for i in range(len(file.files) - 1)]
                 good = file["digest"].tobytes() == self._digest(arrays)
         except Exception:  # a damaged zip fails in many ways, and all of them mean: start over
             return None
         return arrays if good else None
-
-    def _bytes(self) -> bytes:
-        with open(open_plain(self.path, os.O_RDONLY), "rb") as file:
-            return file.read()
 
     def save(self, arrays: Iterable[np.ndarray]) -> None:
         """Write the arrays, if ``every`` seconds have passed."""

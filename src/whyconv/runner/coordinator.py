@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from whyconv.studies import Point, Study
 
 TICK_SECONDS = 0.5
+"""Progress is reported this often."""
 
 
 def complete(
@@ -222,7 +223,6 @@ class _Run:
         return None
 
     def _keep(self, outcome: Outcome, status: Literal["ok", "failed"]) -> Row:
-        """Store the row, then report it."""
         point = self.points[outcome.key]
         row = Row(
             key=outcome.key,

@@ -135,7 +135,7 @@ def _sqlite_sentence(folder: Path, error: sqlite3.Error) -> str:
         return f"the store in {folder} is held by another program; end that program and try again."
     return (
         f"the store in {folder} is damaged or was not written by whyconv ({error}); "
-        "put back a copy of it, or choose another folder."
+        "restore a copy of it, or choose another folder."
     )
 
 

@@ -10,11 +10,13 @@ from whyconv.trial import Trial
 RATE = 2e10
 """Floating-point operations per second on one core of a small server; corrected as soon as trials end."""
 TRIAL_SECONDS = 0.15
+"""What a trial takes besides training: sampling, testing, messages."""
 START_SECONDS = 4.0
 """Starting a worker: imports and the first small programs."""
 COMPILE_SECONDS = 4.0
 """Compiling the programs of one (task shape, network, learner), once per worker."""
 WORKER_BYTES = 4.5e8
+"""A worker with its imports and small programs (0.36 GB measured), and some reserve."""
 STOCK_BYTES = 2e8
 """Images in memory, as bytes: once as read, once for the compiled programs."""
 

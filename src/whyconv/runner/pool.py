@@ -272,7 +272,6 @@ class _Worker:
 
     @property
     def key(self) -> str | None:
-        """The key of its current trial."""
         return None if self.job is None else self.job["key"]
 
     def messages(self) -> list[dict[str, Any]]:

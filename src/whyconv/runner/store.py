@@ -22,7 +22,7 @@ from whyconv.runner.journal import Acknowledged
 from whyconv.runner.ownership import refuse_others
 from whyconv.runner.salvage import Repair
 from whyconv.runner.seal import environment_id, run_id, seal, sealed
-from whyconv.spec import to_json
+from whyconv.spec import encodable, to_json
 
 if TYPE_CHECKING:
     from whyconv.studies import Study
@@ -159,7 +159,7 @@ class Store:
         with self._transaction() as connection:
             known = connection.execute("SELECT first FROM runs WHERE id = ?", (identity,)).fetchone()
             first = known[0] if known and known[0] else now
-            files, text = to_json([dict(each) for each in loads]), _text(command)
+            files, text = to_json([dict(each) for each in loads]), encodable(command)
             values = (identity, study.name, preset, settings, study.seeds, files, text, first, now)
             connection.execute(
                 f"INSERT INTO runs VALUES ({', '.join('?' * 10)}) ON CONFLICT (id) DO UPDATE SET "
@@ -239,11 +239,6 @@ def _place(folder: Path) -> tuple[int, int] | None:
 def _insert(connection: sqlite3.Connection, table: str, values: Iterable[Any]) -> None:
     marks = ", ".join("?" * database.width(table))
     connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", tuple(values))
-
-
-def _text(text: str) -> str:
-    """Text that can be encoded: a lone surrogate becomes a question mark."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def _now() -> str:

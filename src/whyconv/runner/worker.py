@@ -27,7 +27,7 @@ from whyconv import system
 from whyconv.errors import UserError
 from whyconv.runner import environment
 from whyconv.runner.environment import CPU
-from whyconv.spec import to_json
+from whyconv.spec import encodable, to_json
 
 BEAT_SECONDS = 0.3
 """Progress is reported at most this often."""
@@ -94,10 +94,10 @@ def perform(
     began = time.perf_counter()
     try:
         result, trace = execute(trial, beat, Checkpoint(checkpoints / f"{trial.key}.npz", environment=here))
-        outcome = {"status": "ok", "result": plain_result(result), "trace": plain_trace(trace), "error": ""}
+        ended = {"status": "ok", "result": plain_result(result), "trace": plain_trace(trace), "error": ""}
     except BaseException as error:  # SystemExit, too, is the trial's failure
-        outcome = {"status": "failed", "error": one_line(error), "traceback": _text(traceback.format_exc())}
-    return {**outcome, "seconds": time.perf_counter() - began}
+        ended = {"status": "failed", "error": one_line(error), "traceback": encodable(traceback.format_exc())}
+    return {**ended, "seconds": time.perf_counter() - began}
 
 
 def plain_result(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,14 +106,13 @@ def plain_result(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def plain_trace(trace: Mapping[str, Any]) -> dict[str, list[Any]]:
-    """The series of a row as JSON values."""
     lists = {name: series.tolist() if hasattr(series, "tolist") else series for name, series in trace.items()}
     return {name: [_plain(item, f"the trace {name!r}") for item in series] for name, series in lists.items()}
 
 
 def one_line(error: BaseException) -> str:
     """The error in one line, the same on every run: without addresses of objects."""
-    text = " ".join(re.sub(r"0x[0-9a-fA-F]{6,}", "0x...", _text(str(error))).split())[:500]
+    text = " ".join(re.sub(r"0x[0-9a-fA-F]{6,}", "0x...", encodable(str(error))).split())[:500]
     if isinstance(error, UserError):
         return text
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
@@ -127,12 +126,7 @@ def _plain(value: Any, where: str) -> Any:
         )
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"{where} holds {value}, which is not a finite number")
-    return _text(value) if isinstance(value, str) else value
-
-
-def _text(text: str) -> str:
-    """Text that can be encoded: a lone surrogate becomes a question mark."""
-    return text.encode("utf-8", "replace").decode()
+    return encodable(value) if isinstance(value, str) else value
 
 
 def _beating(send: Send) -> Callable[[float], None]:

@@ -1,1 +1,1 @@
-"""Fourier coefficients of a neuron over all 2^n inputs: five engines, and a front that picks one."""
+"""Fourier coefficients of a neuron over all 2^n inputs: five engines, and a front end that chooses one."""

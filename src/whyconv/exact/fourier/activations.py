@@ -1,4 +1,4 @@
-"""Activations with what the exact engines need to know of them.
+"""Activations, with what the exact engines need to know about them.
 
 An *analytic* activation has the Fourier transform of its derivative, Dhat(t) = integral of s'(z) exp(-itz)
 dz; a *piecewise linear* one has kinks and slopes as rationals. At a kink s' is the flatter of the two
@@ -26,7 +26,7 @@ Real = float | Fraction
 
 @dataclass(frozen=True)
 class Pieces:
-    """A continuous piecewise linear function: ``slopes[i]`` before ``kinks[i]``, ``slopes[-1]`` at the end.
+    """A continuous piecewise linear function with ``slopes[i]`` before ``kinks[i]`` and ``slopes[-1]`` last.
 
     ``height`` is its value at the first kink.
     """
@@ -37,7 +37,7 @@ class Pieces:
 
     @property
     def kink_goes_left(self) -> tuple[bool, ...]:
-        """Whether s' at each kink is the slope before it: it is the flatter of the two."""
+        """Whether s' at each kink is the slope before it, which it is if that is the flatter one."""
         return tuple(
             abs(left) <= abs(right) for left, right in zip(self.slopes, self.slopes[1:], strict=False)
         )
@@ -51,7 +51,7 @@ class Pieces:
         return tuple(found)
 
     def cuts(self, length: int, first: Fraction, step: Fraction) -> list[int]:
-        """Where the pieces begin and end among the z = first + r ``step``, r < ``length``; ``step`` > 0."""
+        """Where the pieces begin and end in z = first + r ``step``, r < ``length``; ``step`` > 0."""
         found = [0]
         for kink, goes_left in zip(self.kinks, self.kink_goes_left, strict=True):
             place = (kink - first) / step
@@ -64,7 +64,7 @@ class Pieces:
     ) -> Fraction:
         """Sum over r of counts[r] s(first + r step), or of s' there, exactly.
 
-        Each piece needs the sums of counts[r] and r counts[r] over its range; kinks are met exactly.
+        Each piece needs the sums of counts[r] and r counts[r] over its range; kinks are exact.
         """
         cuts = self.cuts(len(counts), first, step)
         total = Fraction(0)
@@ -81,8 +81,8 @@ class Pieces:
 class Activation:
     """s and s' on float64 arrays, and either ``log_transform`` or ``pieces``.
 
-    ``log_transform`` is t -> log Dhat(t) for t > 0 (concave; s' even, positive, and below exp(-|z|) far
-    out), ``centre`` is s(0).
+    ``log_transform`` is t -> log Dhat(t) for t > 0 (concave; s' even, positive, and below exp(-|z|) for
+    large |z|), ``centre`` is s(0).
     """
 
     name: str
@@ -93,7 +93,6 @@ class Activation:
     pieces: Pieces | None = None
 
     def evaluate(self, z: Floats, derivative: bool) -> Floats:
-        """s(z), or s'(z) if ``derivative``."""
         return self.derivative(z) if derivative else self.value(z)
 
 
@@ -102,7 +101,7 @@ def piecewise_linear(
 ) -> Activation:
     """The function through ``points`` (z, s(z)), with slope ``left`` before the first and ``right`` after.
 
-    Numbers are taken exactly as given: write Fraction(1, 3) for a third, a float is the dyadic it stores.
+    Numbers are used exactly: write Fraction(1, 3) for a third; a float is the dyadic fraction it stores.
     """
     if not points or any(a[0] >= b[0] for a, b in pairwise(points)):
         raise UserError(f"Activation points {list(points)} were given; z must rise from point to point.")

@@ -1,12 +1,12 @@
-"""Fourier coefficients of a neuron on uniform bits, exactly: one front for five engines.
+"""Exact Fourier coefficients of a neuron on uniform bits: one front end for five engines.
 
 A neuron is s(<w, x> + b), x uniform on {-1, 1}^n; its coefficient at a set A of bits is
 
     shat(A) = E[chi_A(x) s(<w, x> + b)],    chi_A(x) = prod_{i in A} x_i.
 
-With the hinge loss and a parity chi_I to learn, these *are* the gradients at initialisation (Malach &
+With the hinge loss and a parity chi_I as target, these *are* the gradients at initialisation (Malach &
 Shalev-Shwartz, Theorem 12): dL/dw_j = -u s'hat(I xor {j}), dL/du = -shat(I), dL/db = -u s'hat(I). *Exact*
-means: of the population, not of a sample. Rounding is all that is left; a result carries an estimate of it.
+means: of the population, not of a sample. Only rounding remains; a result carries an estimate of it.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ ENGINES: dict[str, Any] = {
     "enumeration": enumeration,
 }
 PROMISED = 1e-10
-"""Relative error up to which the first choice of an engine stands; n <= 20 bits are enumerated beyond."""
+"""Largest relative error for which the first choice of an engine is final; above it n <= 20 is enumerated."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class FourierGap:
 
     @classmethod
     def of(cls, gradient: Scaled, member: NDArray[np.bool_]) -> FourierGap:
-        """From all g_j and the mask of I. With no bit inside, or none outside, that term is 0."""
+        """From all g_j and the mask of I; the term of an empty set of bits is 0."""
         return cls(
             gradient[member].smallest() if member.any() else Scaled(0.0),
             gradient[~member].largest() if not member.all() else Scaled(0.0),
@@ -55,7 +55,7 @@ class FourierGap:
 
     @property
     def gap(self) -> Scaled:
-        """relevant - irrelevant; positive if one gradient step tells the bits of I from the others."""
+        """relevant - irrelevant; positive if one gradient step separates the bits of I from the others."""
         return self.relevant - self.irrelevant
 
 
@@ -68,7 +68,7 @@ class Gaussian:
 
 @dataclass(frozen=True)
 class Signs:
-    """Weights +-``scale``, any law of the signs; None is 1/sqrt(n)."""
+    """Weights +-``scale`` with any distribution of the signs; None is 1/sqrt(n)."""
 
     scale: Real | None = None
 
@@ -76,8 +76,8 @@ class Signs:
 def choose(activation: str | Activation, weights: Weights, bias: Real = 0.0) -> Choice:
     """The engine that :func:`coefficient` and :func:`partials` try first for this neuron, and why.
 
-    Nothing is computed here. If the result's error estimate is above 1e-10 and n <= 20, they enumerate the
-    inputs too and keep the better one; a result says in ``choice`` which engine it comes from.
+    Computes nothing. If the result's error estimate is above 1e-10 and n <= 20, they also enumerate the
+    inputs and keep the better result, whose ``choice`` names the engine.
     """
     return _choose(resolve(activation), Neuron.checked(weights, bias, ()))
 
@@ -92,8 +92,8 @@ def coefficient(
 ) -> Scaled:
     """shat(A) = E[chi_A(x) s(<w, x> + b)]; with ``derivative`` s'hat(A).
 
-    ``subset`` = A, bits counted from 0; w = ``weights``, b = ``bias``: floats or Fractions, taken as they
-    are. ``engine`` None begins with :func:`choose`. Cost: that of the engine; n = 1024 takes 0.1 s.
+    ``subset`` = A, bits counted from 0; w = ``weights``, b = ``bias``: floats or Fractions, used exactly.
+    ``engine`` None starts with :func:`choose`. Cost: that of the engine; n = 1024 takes 0.1 s.
     """
     return _run("coefficient", activation, Neuron.checked(weights, bias, subset), engine, derivative)
 
@@ -153,7 +153,7 @@ def expected_square(
         return coefficient(activation, [scale] * n_bits, bias, range(size), derivative).squared()
     if activation.log_transform is None:
         raise UserError(
-            f"The mean over Gaussian weights was asked for {activation.name}, whose derivative jumps; take "
+            f"The mean over Gaussian weights was given {activation.name}, whose derivative jumps; take "
             "tanh, sigmoid or erf, or weights of one size with law=Signs()."
         )
     return gaussian.expected_square(activation, n_bits, size, float(bias), float(scale), derivative)
@@ -164,7 +164,7 @@ def expected_gradient_square(
 ) -> Scaled:
     """E over w of sum_j g_j^2 = k E s'hat(k-1 bits)^2 + (n-k) E s'hat(k+1 bits)^2, k = ``size``, u = 1.
 
-    The left side of Theorem 12 for one neuron; k = 0 and k = n leave one term out.
+    The left side of Theorem 12 for one neuron; for k = 0 and k = n one term vanishes.
     """
     found = Scaled(0.0)
     if size > 0:
@@ -183,8 +183,8 @@ def level_weights(
 
 
 def _choose(activation: Activation, neuron: Neuron) -> Choice:
-    """All there is to choosing, best first. Analytic and piecewise linear activations share no engine but
-    enumeration and, for weights +-c, Krawtchouk."""
+    """The rule, best engine first. Analytic and piecewise linear activations share only enumeration and, for
+    weights +-c, Krawtchouk."""
     if activation.log_transform is not None:
         return Choice("trapezoid", f"{activation.name} is analytic: one integral, for any weights and any n.")
     if neuron.magnitude is not None:
@@ -202,17 +202,17 @@ def _choose(activation: Activation, neuron: Neuron) -> Choice:
 
 
 def _refusal(engine: str, activation: Activation, neuron: Neuron) -> str | None:
-    """Why an engine that was asked for by name cannot do this; the engines refuse sizes themselves."""
+    """Why an engine requested by name cannot do this; engines refuse sizes themselves."""
     if engine not in ENGINES:
         return f"Engine {engine!r} was given; choose one of {', '.join(ENGINES)}."
     if engine == "trapezoid" and activation.log_transform is None:
         return (
-            f"The trapezoid engine was asked for {activation.name}, whose derivative jumps, so that its "
-            "integral converges like 1/t; leave the engine out to get an exact one."
+            f"The trapezoid engine was given {activation.name}, whose derivative jumps, so that its "
+            "integral converges like 1/t; omit the engine to get an exact one."
         )
     if engine in ("meet", "lattice") and activation.pieces is None:
         return (
-            f"The {engine} engine was asked for {activation.name}, which is not piecewise linear; take the "
+            f"The {engine} engine was given {activation.name}, which is not piecewise linear; take the "
             "trapezoid engine."
         )
     return None

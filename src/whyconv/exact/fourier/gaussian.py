@@ -1,12 +1,12 @@
 """The squared Fourier coefficient, averaged over Gaussian weights, without sampling.
 
 For w_i ~ N(0, v) independent, E[sin(tw) sin(uw)] = exp(-v (t-u)^2 / 2) (1 - exp(-2vtu)) / 2 =: p(t, u), the
-same with cosines and + =: q(t, u), so squaring the integral of :mod:`fourier_trapezoid` gives
+same with cosines and + =: q(t, u), so squaring the integral of :mod:`.trapezoid` gives
 
     E s'hat(A)^2 = 1/pi^2 int_0^oo int_0^oo Dhat(t) Dhat(u) phi_a(tb) phi_a(ub) p^a q^(n-a) dt du,  a = |A|
 
-(for shat: Dhat / t and a phi of order a - 1). A Monte Carlo mean does not replace it, so skew is the law of
-the square: at n = 256, |A| = 8 means of 400 draws fell short by 7 to 18 of their own standard errors.
+(for shat: Dhat / t and a phi of order a - 1). A Monte Carlo mean cannot replace it, because the square is too
+skewed: at n = 256, |A| = 8 means of 400 draws were too small by 7 to 18 of their own standard errors.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from whyconv.exact.fourier.scaled import Floats, Scaled
 from whyconv.exact.fourier.trapezoid import NEGLIGIBLE, front, phases
 
 MOST_POINTS = 2**13
-"""Points that may matter in each variable; their square is the work."""
+"""Limit for the points in each variable; the cost is their square."""
 
 
 def expected_square(
@@ -29,7 +29,7 @@ def expected_square(
 ) -> Scaled:
     """E over w ~ N(0, ``std``^2)^n of shat(A)^2, or of s'hat(A)^2, |A| = ``size``; analytic activations.
 
-    The same rule in both variables, t = (m + 1/2) h. What it aliases is E[shat ghat], g = s(. + 2 pi / h),
+    The same rule in both variables, t = (m + 1/2) h. Its aliasing error is E[shat ghat], g = s(. + 2 pi / h),
     at most sqrt(E shat^2 E ghat^2); as E ghat(A)^2 <= E g(z)^2 / C(n, a) with z ~ N(b, n std^2), a period of
     45 + a + |b| + 24 sqrt(n) std makes it negligible beside E shat^2. Cost: a few hundred points squared.
     """
@@ -65,9 +65,9 @@ def _log_kernel(n_bits: int, size: int, std: float, t: Floats, u: Floats) -> Flo
 def _points(
     activation: Activation, n_bits: int, size: int, bias: float, std: float, over_t: bool
 ) -> tuple[Floats, float]:
-    """The t = (m + 1/2) h that matter, and h.
+    """The t = (m + 1/2) h whose terms are not negligible, and h.
 
-    p^a q^(n-a) is a covariance, so K(t, u)^2 <= K(t, t) K(u, u) and the diagonal tells. The grid ends where
+    p^a q^(n-a) is a covariance, so K(t, u)^2 <= K(t, t) K(u, u) and the diagonal decides. The grid ends where
     a log-concave bound on the diagonal, by p(t, t) <= min(1/2, v t^2) and q <= 1, is negligible.
     """
     step = 2 * pi / (45 + size + abs(bias) + 24 * sqrt(n_bits) * std)
@@ -85,7 +85,7 @@ def _points(
         if ends or points > 2**9 * MOST_POINTS:
             raise UserError(
                 f"Weights of standard deviation {std:.3g} and bias {bias:.3g} were given at n = {n_bits}, "
-                "which take too fine a grid; scale the neuron down."
+                "which need too fine a grid; scale the neuron down."
             )
 
 

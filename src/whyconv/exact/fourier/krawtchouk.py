@@ -5,8 +5,8 @@ For w = c s with signs s, the coefficient is chi_A(s) times one number that depe
     shat(A) = chi_A(s) 2^-n sum_r K_r(|A|) s(c (n - 2r) + b),   sum_r K_r(a) z^r = (1 - z)^a (1 + z)^(n-a)
 
 (Krawtchouk polynomials; K_r are integers of up to n bits). With a piecewise linear activation and rational
-c, b this is an exact rational. With an analytic one the sum cancels, by all the digits the coefficient is
-smaller than its terms, so the engine offers what keeps ten digits and refuses the rest.
+c, b this is an exact rational. With an analytic one the sum loses as many digits as the coefficient is
+smaller than its terms, so the engine refuses results with fewer than ten digits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from whyconv.exact.fourier.scaled import Scaled, of_fraction
 PROMISED = 1e-10
 """Relative error beyond which a float sum is refused."""
 MOST_BITS = 90_000
-"""n beyond which a call is refused: n integers of n bits, a gigabyte."""
+"""Largest n: n integers of n bits take a gigabyte."""
 
 
 def coefficient(activation: Activation, neuron: Neuron, derivative: bool) -> Scaled:
@@ -47,11 +47,9 @@ def partials(activation: Activation, neuron: Neuron) -> Scaled:
 def of_size(
     activation: Activation, n_bits: int, size: int, magnitude: Fraction, bias: Fraction, derivative: bool
 ) -> Scaled:
-    """The coefficient of a set of ``size`` bits for w = (c, ..., c), c = ``magnitude``; else only signs."""
+    """The coefficient of a set of ``size`` bits for w = (c, ..., c), c = ``magnitude``."""
     if n_bits > MOST_BITS:
-        raise UserError(
-            f"The Krawtchouk engine was given n = {n_bits:,}; it takes at most {MOST_BITS:,}, give fewer."
-        )
+        raise UserError(f"The Krawtchouk engine was given n = {n_bits:,}; give at most {MOST_BITS:,}.")
     if activation.pieces is not None:
         return of_fraction(rational(activation, n_bits, size, magnitude, bias, derivative))
     scores = float(magnitude) * (2.0 * np.arange(n_bits + 1, dtype=np.float64) - n_bits) + float(bias)
@@ -62,7 +60,7 @@ def of_size(
     if total and error > PROMISED * abs(total):
         raise UserError(
             f"The Krawtchouk sum of {activation.name} at n = {n_bits}, |A| = {size} cancels to a relative "
-            f"error of {error / abs(total):.0e}; ask for the trapezoid engine, which does not cancel."
+            f"error of {error / abs(total):.0e}; take the trapezoid engine, which does not cancel."
         )
     return Scaled(total, 0.0, error if total else 0.0)
 
@@ -96,7 +94,7 @@ def signed_counts(n_bits: int, size: int) -> list[int]:
 def _of_size(activation: Activation, neuron: Neuron, size: int, derivative: bool) -> Scaled:
     if neuron.magnitude is None:
         raise UserError(
-            "The Krawtchouk engine was given weights of different sizes; it is for weights +-c, leave the "
-            "engine out to get one that fits."
+            "The Krawtchouk engine was given weights of different sizes; it is for weights +-c, omit the "
+            "engine to get one that fits."
         )
     return of_size(activation, neuron.n_bits, size, neuron.magnitude, neuron.exact[1], derivative)

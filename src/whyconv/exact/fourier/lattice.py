@@ -4,7 +4,7 @@ With w_i = m_i / den the signed law of <w, x> is a polynomial with integer coeff
 
     P(y) = prod_{i in A} (y^|m_i| - 1) prod_{i not in A} (y^|m_i| + 1),   y^r <-> <w, x> = (2r - M) / den,
 
-M = sum |m_i|. It is multiplied out inside one long integer, a fixed number of bits per coefficient: one
+M = sum |m_i|. It is expanded inside one long integer, with a fixed number of bits per coefficient: one
 shift and one addition per weight. Toggling j multiplies P by -(1 - y^m) / (1 + y^m), m = |m_j|, or its
 inverse; of that product only prefix sums at the kinks are needed: sums of every m-th prefix sum of P.
 Gaussian weights rounded to multiples of 1/den (:func:`on_lattice`) are still permutation invariant.
@@ -23,16 +23,16 @@ from whyconv.exact.fourier.scaled import Scaled, of_fraction
 
 MOST_BYTES = 2**28
 MOST_WORK = 2e11
-"""Bytes moved beyond which a call is refused: one to two minutes."""
+"""Limits for the bytes of P, and for the bytes moved: one to two minutes."""
 
 
 def on_lattice(weights: Iterable[float | Fraction], den: int) -> list[Fraction]:
-    """The nearest multiples of 1/``den``; with den too small weights become 0 and coefficients vanish."""
+    """The nearest multiples of 1/``den``; if den is too small, weights become 0 and coefficients vanish."""
     return [Fraction(round(Fraction(each) * den), den) for each in weights]
 
 
 def too_large(neuron: Neuron) -> bool:
-    """Whether P takes too much memory or time; it has sum |m_i| coefficients of n bits."""
+    """Whether P needs too much memory or time; it has sum |m_i| coefficients of n bits."""
     numbers, _ = neuron.lattice
     size = (sum(map(abs, numbers)) + 1) * (neuron.n_bits // 8 + 40)
     return size > MOST_BYTES or size * neuron.n_bits > MOST_WORK
@@ -44,7 +44,7 @@ def coefficient(activation: Activation, neuron: Neuron, derivative: bool) -> Sca
 
 
 def partials(activation: Activation, neuron: Neuron) -> Scaled:
-    """s'hat(A xor {j}) for all j, each rounded once. Cost as :func:`coefficient`, twice."""
+    """s'hat(A xor {j}) for all j, each rounded once. Cost twice that of :func:`coefficient`."""
     return Scaled.of_fractions(rational_partials(activation, neuron))
 
 
@@ -94,7 +94,7 @@ def rational_partials(activation: Activation, neuron: Neuron) -> list[Fraction]:
 
 def _prepared(activation: Activation, neuron: Neuron):
     if activation.pieces is None:
-        raise UserError(f"The lattice engine was asked for {activation.name}; it is for piecewise linear s.")
+        raise UserError(f"The lattice engine was given {activation.name}; it is for piecewise linear s.")
     numbers, den = neuron.lattice
     if too_large(neuron):
         raise UserError(

@@ -2,13 +2,13 @@
 
 s' is a sum of steps, so everything comes from integers T(A) = sum_x chi_A(x) H(x), where H(x) = 1 if z =
 <w, x> + b > theta, else 0. Split the bits in halves with partial sums u and v: T(A) = sum_u chi(u) C(u),
-where C(u) = sum of chi(v) over v > theta - b - u is read from suffix sums of the sorted v. C serves all sets
-A xor {j} with j in the half of u at once. And s needs no more than s', for (z - theta)_+ = (z - theta) H:
+where C(u) = sum of chi(v) over v > theta - b - u comes from suffix sums of the sorted v. C serves all sets
+A xor {j} with j in the half of u at once. s needs no more than s', since (z - theta)_+ = (z - theta) H:
 
     E[chi_A (z - theta)_+] = sum_j w_j E[chi_(A xor j) H] + (b - theta) E[chi_A H].
 
-Weights are integers over a common denominator. If those overflow 64 bits they are rounded for sorting, and
-the few pairs that the rounding leaves open are decided in exact integers.
+Weights are integers over a common denominator. If these overflow 64 bits they are rounded for sorting, and
+the few pairs left open by rounding are decided in exact integers.
 """
 
 from __future__ import annotations
@@ -26,7 +26,9 @@ from whyconv.exact.fourier.neuron import Neuron
 from whyconv.exact.fourier.scaled import Scaled, of_fraction
 
 MOST_BITS = 44
+"""Two halves of 2^22 sums take half a gigabyte and up to 20 s."""
 MOST_OPEN_PAIRS = 200_000
+"""Pairs decided one by one in Python: about a second."""
 Ints = NDArray[np.int64]
 
 
@@ -70,9 +72,7 @@ def rational_partials(activation: Activation, neuron: Neuron) -> list[Fraction]:
 
 def _pieces(activation: Activation) -> Pieces:
     if activation.pieces is None:
-        raise UserError(
-            f"Meeting in the middle was asked for {activation.name}; it is for piecewise linear s."
-        )
+        raise UserError(f"Meeting in the middle was given {activation.name}; it is for piecewise linear s.")
     return activation.pieces
 
 
@@ -80,7 +80,7 @@ def _steps(pieces: Pieces, neuron: Neuron):
     """For each kink theta: theta, its jump of slope, E[chi_A [z > theta]], and the same for all A xor {j}."""
     if neuron.n_bits > MOST_BITS:
         raise UserError(
-            f"Meeting in the middle was asked for n = {neuron.n_bits}; it is for n <= {MOST_BITS}, round the "
+            f"Meeting in the middle was given n = {neuron.n_bits}; it is for n <= {MOST_BITS}, round the "
             "weights with on_lattice(weights, 1024) (--den 1024) to go further."
         )
     weights, bias = neuron.exact
@@ -105,7 +105,7 @@ def _steps(pieces: Pieces, neuron: Neuron):
 
 @dataclass(frozen=True, eq=False)
 class _Half:
-    """All signed sums of some weights, sorted: ``keys`` (shifted), the ``codes`` that give them, chi of A."""
+    """All signed sums of some weights, sorted: ``keys`` (shifted), their ``codes``, and chi of A."""
 
     weights: list[int]
     keys: Ints

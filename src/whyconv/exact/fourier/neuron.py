@@ -1,4 +1,4 @@
-"""One neuron and one set of bits, checked once, in the forms the engines ask for."""
+"""One neuron and one set of bits, validated, in the forms that the engines need."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Weights = Sequence[float | Fraction] | Floats
 
 @dataclass(frozen=True, eq=False)
 class Neuron:
-    """z = <w, x> + b and A: ``member``[i] says whether bit i is in A. ``given`` keeps exact numbers."""
+    """z = <w, x> + b and A: ``member``[i] says whether bit i is in A; ``given`` are the exact numbers."""
 
     weights: Floats
     bias: float
@@ -29,7 +29,6 @@ class Neuron:
 
     @classmethod
     def checked(cls, weights: Weights, bias: float | Fraction, subset: Iterable[int]) -> Neuron:
-        """Refuses what makes no sense, in one sentence."""
         given = weights.tolist() if isinstance(weights, np.ndarray) else list(weights)
         if not given:
             raise UserError("No weights were given; a neuron needs at least one.")

@@ -15,7 +15,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Choice:
-    """An engine's name, and why it is the one."""
+    """An engine's name, and why it was chosen."""
 
     engine: str
     reason: str
@@ -25,10 +25,10 @@ class Choice:
 class Scaled:
     """value = ``mantissa`` * exp(``log_scale``), a number or an array of numbers.
 
-    ``error`` estimates the rounding error of the mantissa, in the mantissa's units (0: correctly rounded),
-    so a value that has cancelled says so. Coefficients of Theorem 12 reach 1e-45 and their squares 1e-90;
-    nothing here leaves the range of a double before ``value`` asks for one. ``choice`` is the engine that
-    computed it; entries and sizes keep it, sums, products and roots do not.
+    ``error`` estimates the rounding error of the mantissa, in its units (0: correctly rounded), and so shows
+    cancellation. Coefficients of Theorem 12 reach 1e-45 and their squares 1e-90; no double under- or
+    overflows before ``value``. ``choice`` is the engine that computed it; entries and absolute values keep
+    it, sums, products and roots do not.
     """
 
     mantissa: float | Floats
@@ -44,7 +44,7 @@ class Scaled:
 
     @property
     def value(self) -> float | Floats:
-        """As float64; what is below 1e-308 becomes 0."""
+        """As float64; 0 below 1e-308."""
         with np.errstate(under="ignore"):
             return _plain(np.asarray(self.mantissa) * np.exp(self.log_scale))
 
@@ -80,7 +80,6 @@ class Scaled:
         return self * -1.0
 
     def __add__(self, other: Scaled | float) -> Scaled:
-        """Sum of two numbers."""
         other = other if isinstance(other, Scaled) else Scaled(float(other))
         pair = ([each.mantissa, each.log_scale, each.error] for each in (self, other))
         return Scaled(*np.array(list(pair), dtype=float).T).sum()
@@ -89,13 +88,12 @@ class Scaled:
         return self + other * -1.0
 
     def squared(self) -> Scaled:
-        """The square, elementwise."""
         size = np.abs(self.mantissa)
         error = (2 * size + self.error) * self.error
         return Scaled(self.mantissa * self.mantissa, 2 * np.asarray(self.log_scale), _plain(error))
 
     def root(self) -> Scaled:
-        """The square root of what is not negative, elementwise."""
+        """The square root, elementwise, of numbers >= 0."""
         root = np.sqrt(self.mantissa)
         error = np.where(root > 0, self.error / np.where(root > 0, 2 * root, 1.0), np.sqrt(self.error))
         return Scaled(_plain(root), np.asarray(self.log_scale) / 2, _plain(error))
@@ -114,7 +112,6 @@ class Scaled:
             return Scaled(float((mantissa * factor).sum()), float(scale), float((error * factor).sum()))
 
     def norm_squared(self) -> Scaled:
-        """Sum of squares over the array."""
         return self.squared().sum()
 
     def norm(self) -> Scaled:
@@ -150,7 +147,7 @@ def of_fraction(exact: Fraction) -> Scaled:
 
 
 def _split(exact: Fraction) -> tuple[float, int]:
-    """(m, e) with m 2^e = ``exact``, e = 0 whenever a double can hold the value with all its digits."""
+    """(m, e) with m 2^e = ``exact``; e = 0 if a double holds the value with all its digits."""
     size = abs(exact.numerator).bit_length() - exact.denominator.bit_length()
     exponent = 0 if abs(size) < 1000 or exact == 0 else size
     top = exact.numerator << max(0, -exponent)
@@ -158,5 +155,5 @@ def _split(exact: Fraction) -> tuple[float, int]:
 
 
 def _plain(number: Any) -> Any:
-    """A Python float for what has no dimensions."""
+    """A Python float for a zero-dimensional array."""
     return number if np.ndim(number) else float(number)

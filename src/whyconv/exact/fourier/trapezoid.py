@@ -7,11 +7,11 @@ so with Dhat the transform of s' (even, positive) and phi_a(u) = Re(i^a exp(iu))
     s'hat(A) = 1/pi int_0^oo Dhat(t)     phi_|A|(tb)   prod sin prod cos dt,
     shat(A)  = 1/pi int_0^oo Dhat(t) / t phi_|A|-1(tb) prod sin prod cos dt    (+ s(0) if A is empty).
 
-The rule is the trapezoid one moved by half a step, t = (m + 1/2) h, which spares every limit at t = 0. By
+The rule is the trapezoid rule shifted by half a step, t = (m + 1/2) h, which avoids limits at t = 0. By
 Poisson summation its only error is the same coefficient of s'(z +- 2 pi m / h): with h = 2 pi / (|w|_1 +
-|b| + 45 + |A|) every z is 45 away from the bump, and the tiny factor prod w_i stands in both, so even the
+|b| + 45 + |A|) every z is 45 away from the bump, and both contain the tiny factor prod w_i, so even the
 *relative* error is below that of rounding. Products are sums of logarithms; coordinates with equal |w_i|
-share their work.
+are computed once.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ from whyconv.exact.fourier.neuron import Neuron
 from whyconv.exact.fourier.scaled import Floats, Scaled
 
 NEGLIGIBLE = 46.0
-"""exp(-46) = 1e-20 of the largest term: where the integral is cut."""
+"""The integral ends at exp(-46) = 1e-20 of its largest term."""
 MOST_WORK = 2e9
-"""Sines and cosines beyond which a call is refused: a few minutes."""
+"""Limit for the number of sines and cosines: a few minutes."""
 OWN_WORK = 10
-"""What a single t costs by itself, in sines and cosines."""
+"""The fixed cost of a single t, in sines and cosines."""
 
 
 def coefficient(activation: Activation, neuron: Neuron, derivative: bool) -> Scaled:
@@ -48,8 +48,8 @@ def coefficient(activation: Activation, neuron: Neuron, derivative: bool) -> Sca
 def partials(activation: Activation, neuron: Neuron) -> Scaled:
     """s'hat(A xor {j}) for all j; toggling j swaps one sine for a cosine in every product.
 
-    The swap is a subtraction of logarithms, which loses nothing near the zeros of the cosine, where a
-    division would; groups of equal |w_j| share it. Cost as :func:`coefficient`, times about two.
+    The swap is a subtraction of logarithms, which is accurate near the zeros of the cosine, unlike a
+    division; groups of equal |w_j| share it. Cost about twice that of :func:`coefficient`.
     """
     groups = _Groups.of(neuron)
     orders = neuron.size + np.where(groups.member, -1, 1)
@@ -59,7 +59,7 @@ def partials(activation: Activation, neuron: Neuron) -> Scaled:
 
 @dataclass(frozen=True, eq=False)
 class _Groups:
-    """Coordinates of equal |w| and equal membership, members first: |w|, how many, and each bit's group."""
+    """Coordinates of equal |w| and equal membership, members first: |w|, count, and each bit's group."""
 
     size: Floats
     member: NDArray[np.bool_]
@@ -94,10 +94,10 @@ def _integrate(
     toggle: bool = False,
     over_t: bool = False,
 ) -> Scaled:
-    """One integral per entry of ``orders`` (the a of phi_a); the signs of the weights are left out.
+    """One integral per entry of ``orders`` (the a of phi_a), ignoring the signs of the weights.
 
     ``toggle``: for A with a bit of each group toggled; ``over_t``: Dhat / t for Dhat. Blocks of t are added
-    until a bound on all later terms is 1e-20 of the largest term met.
+    until a bound on all later terms is 1e-20 of the largest term so far.
     """
     length = float(np.abs(neuron.weights).sum())
     period = length + abs(neuron.bias) + 45 + neuron.size
@@ -118,8 +118,8 @@ def _integrate(
             with np.errstate(under="ignore"):
                 fade, terms = np.exp(lead - top), np.exp(logs - top[:, None])
                 angle = np.abs(t * neuron.bias)
-                # eps times this is the doubt of a term: sums L of logarithms are off by eps |L|, an angle u
-                # by eps u, which moves log cos u by u min(u, 1) and log sin u by 1.
+                # eps times this is the error of a term: sums L of logarithms are off by eps |L|, an angle u
+                # by eps u, which changes log cos u by u min(u, 1) and log sin u by 1.
                 doubt = 4 + neuron.size + np.minimum(t * length, t * t * (neuron.weights @ neuron.weights))
                 error = error * fade + (terms * angle).sum(axis=1)
                 terms *= phases(orders[alive], t * neuron.bias)
@@ -137,8 +137,8 @@ def _integrate(
 
 
 def _points(period: float, size: int) -> float:
-    """About how many t are met: Dhat(t) alone falls to nothing by t = 31, and (t w)^|A| times Dhat, which is
-    like exp(-pi t / 2), has its peak at 2 |A| / pi at most; the step is 2 pi / period.
+    """The approximate number of t: Dhat(t) alone is negligible from t = 31 on, and (t w)^|A| times Dhat,
+    which is like exp(-pi t / 2), has its peak at 2 |A| / pi at most; the step is 2 pi / period.
     """
     return (5 + size / 10) * period
 
@@ -159,8 +159,8 @@ def _products(
 ) -> tuple[Floats, Floats, NDArray[np.bool_]]:
     """(t, log |Dhat prod sin prod cos|, whether the product is negative), one row per output.
 
-    With ``toggled`` a row for each such group, a bit of it swapped; t where no row can come near ``lead``
-    are left out before the second half of the work.
+    With ``toggled`` a row for each such group, with one bit swapped; t at which all rows are negligible
+    beside ``lead`` are dropped before the second half of the work.
     """
     own, negative = _factors(groups, t, swapped=False)
     logs = (groups.count @ own + front(activation, t, over_t))[None]
@@ -174,7 +174,7 @@ def _products(
 
 
 def _factors(groups: _Groups, t: Floats, swapped: bool) -> tuple[Floats, NDArray[np.bool_]]:
-    """log |sin(t |w|)| for members, log |cos| for others, or ``swapped``; and which factors are negative."""
+    """log |sin(t |w|)| for members, log |cos| for others, or ``swapped``; and the negative factors."""
     values = groups.size[:, None] * t
     members = int(groups.member.sum())
     sines, cosines = (values[members:], values[:members]) if swapped else (values[:members], values[members:])
@@ -197,7 +197,7 @@ def phases(orders: NDArray[np.int64], angle: Floats) -> Floats:
 def _bound(groups: _Groups, t: Floats, toggle: bool) -> Floats:
     """A bound on log |prod sin prod cos| by |sin u| <= min(1, u) and |cos u| <= 1, one row per output.
 
-    Concave in t, as is log Dhat: once their sum is below a term met earlier, it falls for good.
+    Concave in t, like log Dhat: once their sum is below an earlier term, it keeps falling.
     """
     with np.errstate(divide="ignore"):
         sines = np.minimum(0.0, np.log(groups.size[:, None] * t))

@@ -1,1 +1,1 @@
-"""Separators of least norm and soft margins, each accepted with its proof only."""
+"""Separators of least norm and soft margins, accepted only with a proof."""

@@ -4,10 +4,10 @@
 
     v_r = argmin  r/2 |v|^2 + 1/2 sum_i max(0, 1 - rows_i . v)^2,
 
-and its shortfalls lambda_i = max(0, 1 - rows_i . v_r) fulfil rows.T lambda = r v_r. As r falls to zero,
+and its shortfalls lambda_i = max(0, 1 - rows_i . v_r) satisfy rows.T lambda = r v_r. As r goes to zero,
 either v_r approaches the least-norm separator, with multipliers lambda / r; or there is none, and lambda
-approaches a non-negative combination of the rows that vanishes (Gordan's theorem). Either end is proved by
-weak duality, no matter how v and lambda came about.
+approaches a non-negative combination of the rows that vanishes (Gordan's theorem). Either case is proved by
+weak duality, valid for any v and lambda.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def follow(rows: Floats, threshold: float) -> PathEnd:
 
 
 def path(rows: Floats) -> Iterator[tuple[Floats, Floats]]:
-    """v_r and lambda / r for falling ridges, until the last or one too small for the arithmetic."""
+    """v_r and lambda / r for decreasing ridges, until the last or one too small for the arithmetic."""
     margins, vector = SoftMargins(rows), np.zeros(rows.shape[1])
     scale = float(np.linalg.norm(rows, axis=1).max())
     for ridge in (scale**2 * each for each in RIDGES):
@@ -84,9 +84,9 @@ def bracket(rows: Floats, vector: Floats, multipliers: Floats) -> tuple[float, f
 class SoftMargins:
     """The soft margins v_r of one sample, by Newton's method with exact line searches.
 
-    A step goes towards the solution for the rows A with rows_i . v < 1, as if the others did not count: a
-    system of c = min(|A|, columns) equations. It ends after finitely many steps. Columns of zeros are left
-    out, and the matrix over the columns is kept, and changed by the rows that come and go.
+    A step goes towards the solution for the rows A with rows_i . v < 1, ignoring the others: a system of
+    c = min(|A|, columns) equations. It ends after finitely many steps. Columns of zeros are dropped, and the
+    matrix over the columns is updated by the rows that enter and leave A.
     Source: Keerthi & DeCoste, A modified finite Newton method for fast solution of large scale linear SVMs.
     Cost of a step: |A| c^2 operations at first, c^3 / 3 once A hardly changes.
     """
@@ -138,8 +138,7 @@ class SoftMargins:
 def line_search(slope: float, curvature: float, margins: Floats, moved: Floats) -> float:
     """argmin over s >= 0 of  slope s + curvature s^2 / 2 + 1/2 sum_i max(0, 1 - margins_i - s moved_i)^2.
 
-    The derivative is piecewise linear and increasing: bisection among the places where it bends, then a
-    straight line.
+    The derivative is piecewise linear and increasing: bisection among its kinks, then linear interpolation.
     """
 
     def derivative(s: float) -> float:
@@ -156,7 +155,7 @@ def line_search(slope: float, curvature: float, margins: Floats, moved: Floats) 
 
 
 def _solved(matrix: Floats, ridge: float, right: Floats) -> Floats:
-    """(matrix + ridge)^-1 right by Cholesky's factors, which overwrite the matrix."""
+    """(matrix + ridge)^-1 right by a Cholesky factorisation, which overwrites the matrix."""
     from scipy.linalg import cho_factor, cho_solve
 
     matrix.flat[:: len(matrix) + 1] += ridge

@@ -1,8 +1,8 @@
-"""Ways to a least-norm separator, or to the proof that there is none. They propose, and are not believed.
+"""Solvers that propose a least-norm separator, or a proof that there is none; proposals are not trusted.
 
 The problem is min |v|^2 s.t. units @ v >= sides > 0 with rows of length one. At its solution
-v = units.T lambda with lambda >= 0, and lambda_i > 0 only where units_i . v = sides_i. Where there is no
-solution, some lambda >= 0 other than 0 has units.T lambda = 0.
+v = units.T lambda with lambda >= 0, and lambda_i > 0 only where units_i . v = sides_i. If there is no
+solution, some nonzero lambda >= 0 has units.T lambda = 0.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
 """A vector v and multipliers lambda."""
 PRECISION = 1e-12
-"""What the interior point method is asked for; rounding may keep it from getting there."""
+"""The goal of the interior point method, which rounding may prevent."""
 CUTOFF = 1e-10
-"""Singular values below this part of the largest count as zero: rows may be equal up to their last bits."""
+"""Singular values below this share of the largest count as zero: rows may be equal up to their last bits."""
 
 
 def proposals(units: Floats, sides: Floats) -> Iterator[list[Pair]]:
-    """The quickest first; each is followed by what it becomes when the rows it rests on are solved exactly.
+    """Candidates, the fastest solver first, each followed by its :func:`polished` forms.
 
-    1. An interior point method. 2. The same, not stopping where it takes the problem for infeasible, as it
-    does of nearly separable rows. 3. The path of soft margins, which shares nothing with it.
+    1. An interior point method. 2. The same without its test for infeasibility, which errs for nearly
+    separable rows. 3. The path of soft margins, which shares nothing with it.
     """
     from whyconv.exact.margins.margin_path import path
 
@@ -38,11 +38,11 @@ def proposals(units: Floats, sides: Floats) -> Iterator[list[Pair]]:
 
 
 def interior_point(units: Floats, sides: Floats, patient: bool = False) -> Pair:
-    """v and lambda by PIQP. Where rows are fewer than columns, R of units.T = Q R takes their place.
+    """v and lambda by PIQP. If there are fewer rows than columns, R of units.T = Q R replaces them.
 
     Source: Schwan, Jiang, Kuhn & Jones, PIQP: A proximal interior-point quadratic programming solver.
-    Chosen by measurement (bench/margins.py). Cost: count x width^2 operations an iteration, 10 to 30 of
-    them, 250 at most.
+    Chosen by measurement (bench/margins.py). Cost: count x width^2 operations per iteration, 10 to 30
+    iterations, 250 at most.
     """
     import piqp
 
@@ -63,11 +63,10 @@ def interior_point(units: Floats, sides: Floats, patient: bool = False) -> Pair:
 
 
 def polished(units: Floats, sides: Floats, vector: Floats, multipliers: Floats) -> list[Pair]:
-    """What an approximate solution becomes if the rows that it rests on, lambda_i > units_i . v - sides_i,
-    are the right ones.
+    """An approximate solution solved exactly on its active rows, those with lambda_i > units_i . v - sides_i.
 
-    v is the shortest vector with units_i . v = sides_i for these rows. lambda is moved as little as possible,
-    so that units.T lambda is v; and, for the case that there is no solution, so that it is 0.
+    v is the shortest vector with units_i . v = sides_i for these rows. lambda is changed as little as
+    possible so that units.T lambda is v, and, in case there is no solution, so that it is 0.
     """
     active = multipliers > units @ vector - sides
     if not active.any():

@@ -1,4 +1,4 @@
-"""Least-norm separators: min |v|^2 subject to rows @ v >= 1, each answer with the proof that it is one."""
+"""Least-norm separators: min |v|^2 subject to rows @ v >= 1, with a proof for each answer."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 GAP = 1e-9
-"""Upper over lower bound of the least squared norm, minus one, at which it counts as solved. The claims ask
+"""Upper over lower bound of the least squared norm, minus one, at which it counts as solved; the claims need
 this much. Let c be the largest cosine that one vector can have with every row: float64 holds the separator
-to about 1e-16 / c, so that this much can be had down to c = 1e-6 or so."""
+to about 1e-16 / c, so this is possible down to about c = 1e-6."""
 VANISHES = 1e-12
-"""Rows count as not separable if c is proved to be at most this. Zero itself is out of reach: a change of the
-rows in their last bits moves c by 1e-16, and what the solvers find is a little coarser."""
+"""Rows count as not separable if c is proved to be at most this. Zero itself cannot be proved: changing the
+last bits of the rows changes c by 1e-16, and the solvers are slightly less accurate."""
 SHORT, LONG = 1e-70, 1e70
-"""Lengths whose squares, and the ratio of squares, float64 holds."""
+"""Lengths whose squares, and ratios of squares, float64 can represent."""
 
 
 class NotSeparable(ValueError):
-    """No vector has a cosine above ``VANISHES`` with every row; a combination of the rows vanishes so far."""
+    """No vector has a cosine above ``VANISHES`` with every row, which a combination of the rows proves."""
 
 
 class Undecidable(ArithmeticError):
-    """Neither the least-norm separator was found nor a combination of the rows that vanishes.
+    """Neither the least-norm separator nor a vanishing combination of the rows was found.
 
-    ``separable``: a vector that separates the rows was found all the same, and is not proved to be the least.
+    ``separable``: a separating vector was found, but not proved to have the least norm.
     """
 
     def __init__(self, message: str, separable: bool) -> None:
@@ -47,13 +47,13 @@ class Separator:
 def least_norm(rows: Floats) -> Separator:
     """min |v|^2 s.t. rows @ v >= 1, where ``rows`` holds y_i z_i.
 
-    Solvers propose (:mod:`.margin_routes`), :class:`Proof` accepts: a separator that is the
-    least up to ``GAP``; or, to say that there is none, a convex combination of the rows at length one that is
-    shorter than ``VANISHES`` (by Gordan's theorem there is one of length 0; c is at most its length).
+    Solvers propose (:mod:`.margin_routes`), and :class:`Proof` accepts: a separator of least norm up to
+    ``GAP``; or, if there is none, a convex combination of the normalised rows that is shorter than
+    ``VANISHES`` (by Gordan's theorem there is one of length 0; c is at most its length).
 
     Raises NotSeparable with the latter proof, Undecidable without either, and ValueError for rows that are
-    no finite matrix or whose squares float64 does not hold. Cost: count x width^2 operations for each of
-    about ten iterations of the first solver.
+    not a finite matrix or whose squares float64 cannot represent. Cost: count x width^2 operations for each
+    of about ten iterations of the first solver.
     """
     from whyconv.exact.margins.margin_routes import proposals
 
@@ -74,7 +74,7 @@ def least_norm(rows: Floats) -> Separator:
             proof.consider(vector / shortest, multipliers / (shortest * lengths))
         if proof.upper < np.inf and abs(proof.upper / proof.lower - 1) <= GAP:
             return proof.separator(unit)
-        if proof.length <= VANISHES:  # also if a vector was found that separates them by rounding alone
+        if proof.length <= VANISHES:  # even if a vector separates them, which is then due to rounding
             raise NotSeparable(
                 f"no vector separates these rows by a cosine above {VANISHES:g}: a convex combination of "
                 f"them at length one has length {proof.length:.1e}"
@@ -83,12 +83,12 @@ def least_norm(rows: Floats) -> Separator:
 
 
 class Proof:
-    """What is proved of a set of rows by the best of the vectors and multipliers proposed so far.
+    """What the best vectors and multipliers proposed so far prove about a set of rows.
 
     ``lower`` <= least |v|^2 <= ``upper`` by weak duality (:func:`certified_range`), and c <= ``length``, that
-    of a convex combination of the rows at length one. Products are summed in extended precision, and allowed
-    the largest error that a sum of so many terms can have, so that no decision depends on how a library
-    orders its sums. Where long double is no longer than double, the allowance grows and more is left open.
+    of a convex combination of the normalised rows. Products are summed in extended precision with a bound on
+    the largest error of a sum of so many terms, so that no decision depends on the order in which a library
+    sums. Where long double is no longer than double, the bound grows and more is left undecided.
     """
 
     def __init__(self, rows: Floats, lengths: Floats) -> None:
@@ -98,7 +98,7 @@ class Proof:
         self.lower, self.upper, self.length = 0.0, np.inf, np.inf
 
     def consider(self, vector: Floats, multipliers: Floats) -> None:
-        """A vector and multipliers of any scale and any worth, each judged by itself."""
+        """Use a vector and multipliers of any scale and quality, each judged by itself."""
         if np.isfinite(vector).all():
             self._from_above(vector)
         if np.isfinite(multipliers).all():
@@ -125,7 +125,7 @@ class Proof:
         return Separator(self._vector / unit, self._multipliers / unit**2, self.upper / unit**2)
 
     def failure(self, unit: float) -> Undecidable:
-        """What is known of ``unit`` times the rows where that is not enough."""
+        """What is known about ``unit`` times the rows if it is not enough."""
         rows = f"{len(self._rows)} rows"
         if self.upper < np.inf:
             part = f"larger by a part of {self.upper / self.lower - 1:.1e} at most"
@@ -136,11 +136,11 @@ class Proof:
 
 
 def certified_range(rows: Floats, separator: Separator) -> tuple[float, float]:
-    """Lower and upper bound on the least squared norm, from weak duality; how they came about is no matter.
+    """Lower and upper bound on the least squared norm by weak duality, valid for any vector and multipliers.
 
     Upper: |v|^2 / (min_i rows_i . v)^2, the norm of v scaled to be feasible. Lower: for any lambda >= 0
     and scale c >= 0 the dual 2 c sum(lambda) - c^2 |rows.T lambda|^2 is below the optimum; the best c
-    gives sum(lambda)^2 / |rows.T lambda|^2. Negative multipliers are cut to zero first.
+    gives sum(lambda)^2 / |rows.T lambda|^2. Negative multipliers are set to zero first.
     """
     margin = float((rows @ separator.vector).min())
     upper = float(separator.vector @ separator.vector) / margin**2 if margin > 0 else np.inf
@@ -149,11 +149,11 @@ def certified_range(rows: Floats, separator: Separator) -> tuple[float, float]:
 
 
 def margin(rows: Floats, vector: Floats) -> float:
-    """min_i rows_i . v / |v|, the margin of the direction v (negative if it errs)."""
+    """min_i rows_i . v / |v|, the margin of the direction v (negative if a row is on the wrong side)."""
     return float((rows @ vector).min() / np.linalg.norm(vector))
 
 
 def _lengths(rows: Floats) -> Floats:
-    """The rows' lengths, without overflow on the way."""
+    """The rows' lengths, without overflow."""
     largest = np.abs(rows).max(axis=1)
     return largest * np.linalg.norm(rows / np.where(largest > 0, largest, 1.0)[:, None], axis=1)

@@ -1,1 +1,1 @@
-"""What is known of the task ``signal`` without sampling: law, moments, risks, the Bayes rule."""
+"""Exact results for the task ``signal``: law, moments, risks, the Bayes rule."""

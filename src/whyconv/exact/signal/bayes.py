@@ -1,4 +1,4 @@
-"""What the best of all predictors knows of a signal's sign: E[y | x] for every law of signals, exactly.
+"""The Bayes rule for the sign of a signal: E[y | x] for every law of signals, exactly.
 
 With L_i^0, L_i^+ and L_i^- the likelihoods of patch i holding noise, +signal or -signal (averaged over
 rolls), the likelihood of y is the sum over scenes of the product over patches. For one signal that is
@@ -23,10 +23,11 @@ from whyconv.exact.signal.law import Floats, SignalLaw, simulate
 from whyconv.measure.intervals import Interval, mean_interval
 
 BLOCK = 4096
+"""Inputs computed at a time."""
 
 
 class BayesRisk(NamedTuple):
-    """What no predictor falls below: E (y - E[y|x])^2, and the share of wrong signs; with intervals."""
+    """The least possible risk E (y - E[y|x])^2 and the least share of wrong signs, with intervals."""
 
     risk: Interval
     error: Interval
@@ -40,10 +41,10 @@ def posterior(law: SignalLaw, x: Floats, tolerance: float = 1e-12) -> Floats:
 def log_odds(law: SignalLaw, x: Floats, tolerance: float = 1e-12) -> Floats:
     """l = log P(y = 1 | x) - log P(y = -1 | x) for inputs (count, k, d).
 
-    ``tolerance``: how exactly x is known. It decides where something is exact: the edge of uniform noise, and
-    whether a patch *is* a signal where signals have no noise (seen as uniform in a box of that half width).
-    nan for an x that the law never gives. Cost: k patches times r + 1 logarithmic sums a sign, and
-    count * k * d * rolls for the likelihoods.
+    ``tolerance``: how exactly x is known. It applies to the edge of uniform noise, and to whether a patch
+    *is* a signal if signals have no noise (treated as uniform in a box of that half width). nan for an x that
+    the law never produces. Cost: k patches times r + 1 logarithmic sums per sign, and count * k * d * rolls
+    for the likelihoods.
     """
     parts = [_log_odds(law, x[at : at + BLOCK], tolerance) for at in range(0, len(x), BLOCK)]
     return np.concatenate(parts) if parts else np.zeros(0)
@@ -53,8 +54,8 @@ def bayes_risk(law: SignalLaw, draws: int = 20_000, seed: int = 0, level: float 
     """The Bayes risk E[1 - p^2] and error E[(1 - |p|) / 2], p = E[y | x], over ``draws`` inputs of ``seed``.
 
     Only x is sampled, so the spread is that of the posterior alone; with e = 1 / (1 + exp |l|), l the
-    log-odds, they are the means of 4 e (1 - e) and of e. Student's interval. Where both come from inputs that
-    are rarer than ``draws`` (sigma = 0.1: e^-50) neither the mean nor its interval says more than "small".
+    log-odds, they are the means of 4 e (1 - e) and of e, with Student's t intervals. If both are dominated by
+    inputs rarer than 1 / ``draws`` (sigma = 0.1: e^-50), mean and interval say no more than "small".
     """
     if draws < 2:
         raise ValueError(f"draws = {draws} gives no interval; take 2 or more")
@@ -92,7 +93,7 @@ def _likelihoods(law: SignalLaw, x: Floats, tolerance: float) -> tuple[Floats, F
 
 
 def _held(law: SignalLaw, rest: Floats, tolerance: float) -> Floats:
-    """The log-likelihood of what is left of a patch when its signal is taken away."""
+    """The log-likelihood of a patch minus its signal."""
     if law.noisy_signal:
         return _density(law, rest, tolerance)
     fits = (np.abs(rest) <= tolerance).all(axis=2)
@@ -100,7 +101,7 @@ def _held(law: SignalLaw, rest: Floats, tolerance: float) -> Floats:
 
 
 def _density(law: SignalLaw, noise: Floats, tolerance: float) -> Floats:
-    """The log-density of noise, by patch, in its live coordinates."""
+    """The log-density of the noise of each patch in its live coordinates."""
     u = noise / law.sigmas[:, None]
     if law.noise_law == "uniform":
         inside = np.abs(u) <= 3**0.5 + tolerance / law.sigmas[:, None]

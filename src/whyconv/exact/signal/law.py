@@ -1,9 +1,9 @@
 """The law of signals among noise (Lahoti et al. 2024, and its variations) as plain numbers, for NumPy.
 
-The paper's full text could not be had; the model is reconstructed from its abstract, a summary and the
-authors' own notes. An input has k patches of d coordinates. A patch i holds noise sigma_i eps_i alone, or
-noise and s times its signal u_i, s = +1 or -1, |u_i| = 1, the signal perhaps rolled. *Which* patches hold a
-signal, how it is rolled and with which signs is called the scene; given it the patches are independent.
+The paper's full text was not available; the model is reconstructed from its abstract, a summary and the
+authors' own notes. An input has k patches of d coordinates. Patch i holds noise sigma_i eps_i alone, or noise
+and s times its signal u_i, s = +1 or -1, |u_i| = 1, the signal possibly rolled. The *scene* says which
+patches hold a signal, how it is rolled and with which signs; given the scene patches are independent.
 """
 
 from __future__ import annotations
@@ -18,12 +18,12 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class SignalLaw:
-    """What :class:`whyconv.tasks.signal.Signal` draws from once its world is known (before any rotation).
+    """The law of :class:`whyconv.tasks.signal.Signal` given its world (before any rotation).
 
-    ``table[rho, i]`` = the signal u_i of patch i, rolled by rho; all rolls are equally likely, each holder's
-    its own. ``sigmas[i]`` = sigma_i; ``live[i, j]``: whether coordinate j of patch i has noise at all.
-    ``place`` = the one holder, from 1, or None for ``signals`` different random ones with the same sign
-    y. With ``product`` two different random patches have independent signs, and y is their product.
+    ``table[rho, i]`` = the signal u_i of patch i, rolled by rho; all rolls are equally likely, and
+    independent between holders. ``sigmas[i]`` = sigma_i; ``live[i, j]``: whether coordinate j of patch i has
+    noise. ``place`` = the only holder, from 1, or None for ``signals`` different random ones with the same
+    sign y. With ``product`` two different random patches have independent signs, and y is their product.
     Without ``noisy_signal`` the holders have no noise.
     """
 
@@ -43,26 +43,25 @@ class SignalLaw:
 
     @property
     def holders(self) -> int:
-        """How many patches hold a signal."""
         return 2 if self.product else self.signals
 
     @property
     def share(self) -> Floats:
-        """P(patch i holds a signal): r/k for r holders; 1 and 0 where the place is fixed."""
+        """P(patch i holds a signal): r/k for r holders; 1 or 0 if the place is fixed."""
         if self.place is not None:
             return (np.arange(1, self.patches + 1) == self.place).astype(float)
         return np.full(self.patches, self.holders / self.patches)
 
     @property
     def pair(self) -> float:
-        """E[s_i s_j] for two patches i != j, s = 0 without a signal: r(r-1) / (k(k-1)); 0 for a product."""
+        """E[s_i s_j] for i != j, with s = 0 without a signal: r(r-1) / (k(k-1)); 0 for a product."""
         if self.product or self.signals == 1:
             return 0.0
         return self.signals * (self.signals - 1) / (self.patches * (self.patches - 1))
 
 
 def simulate(law: SignalLaw, count: int, seed: int) -> tuple[Floats, NDArray[np.int64]]:
-    """Inputs (count, k, d) and labels; NumPy's own draws, which share nothing with the task's sampler."""
+    """Inputs (count, k, d) and labels, drawn with NumPy independently of the task's sampler."""
     rng = np.random.default_rng(seed)
     rolls, patches, dim = law.table.shape
     first, second = rng.choice([-1, 1], (2, count))

@@ -17,9 +17,9 @@ from scipy import special
 
 Floats = NDArray[np.float64]
 PERIOD = 64.0
-"""Length of the interval, in standard deviations, on which a law is resolved: its step in t is 2 pi / 64."""
+"""Length, in standard deviations, of the interval on which a law is resolved: the step in t is 2 pi / 64."""
 LARGEST_GRID = 2**12
-"""Points in t at most: t up to 402 / s."""
+"""Limit for the points in t: t up to 402 / s."""
 LEVELS = 110
 """Depth of the continued fraction: full precision from 2 standard deviations on."""
 
@@ -34,9 +34,9 @@ def gaussian_moments(alpha: ArrayLike, s: ArrayLike, bias: ArrayLike) -> tuple[F
     """(m, M) for Z = s N(0, 1); arrays are broadcast, s = 0 gives phi_b(alpha) and its square.
 
     e_1 = mu Phi(mu/s) + s phi(mu/s), e_2 = (mu^2 + s^2) Phi(mu/s) + mu s phi(mu/s), Phi and phi the normal
-    distribution and density. Tails are not differences: :func:`_tails`. The relative
-    error of M is below 1e-14 + 4e-16 z^2, z = (b - |alpha|) / s (an exponential of a rounded z^2), as far as
-    M > 1e-300; of m likewise, but for |alpha| << s, where it is a difference of two nearly equal numbers.
+    distribution and density. Tails avoid differences: :func:`_tails`. The relative error of M is below
+    1e-14 + 4e-16 z^2, z = (b - |alpha|) / s (an exponential of a rounded z^2), while M > 1e-300; that of m,
+    too, except for |alpha| << s, where it is a difference of two nearly equal numbers.
     """
     alpha, s, bias = (np.asarray(part, float) for part in (alpha, s, bias))
     if np.any(bias < 0) or np.any(s < 0):
@@ -58,11 +58,11 @@ def noise_moments(law: str, weights: ArrayLike, alpha: ArrayLike, bias: ArrayLik
         e_1 - e_1^G = (1/pi) int_0^oo (psi_G - psi)(t) cos(t mu) / t^2 dt,
         e_2 - e_2^G = (2/pi) int_0^oo (psi_G - psi)(t) sin(t mu) / t^3 dt,
 
-    by the trapezoid rule, which is exact up to the law's tail beyond 32 s and up to the t left out. The sums
-    are taken at mu itself rather than on an FFT's grid, which would have to be interpolated. Error, measured
-    against closed forms: below 1e-11 s (m) and 1e-13 s^2 (M) for weights spread over three coordinates or
-    more (1e-14 from six on), below 2e-8 s and 2e-9 s^2 where there are one or two.
-    Cost: rows that are equal up to order and sign are done once; t-points (128 to 4096) times entries.
+    by the trapezoid rule, which is exact up to the law's tail beyond 32 s and the truncation in t. The sums
+    are taken at mu itself, not interpolated from an FFT's grid. Error, measured against closed forms: below
+    1e-11 s (m) and 1e-13 s^2 (M) for weights spread over three coordinates or more (1e-14 from six on), below
+    2e-8 s and 2e-9 s^2 for one or two.
+    Cost: t-points (128 to 4096) times entries; rows that are equal up to order and sign are computed once.
     """
     weights, alpha, bias = (np.asarray(part, float) for part in (weights, alpha, bias))
     s = np.linalg.norm(weights, axis=1).reshape((-1,) + (1,) * (alpha.ndim - 1))

@@ -1,13 +1,13 @@
 """The risk R = E (y - f)^2 of f(x) = sum_i phi_b(<w_i, x_i>) under a law of signals, without sampling.
 
 Lahoti et al. 2024 (reconstructed; the closed form is our own). Given the scene the patches are independent,
-and a patch without a signal has the mean 0 since phi_b is odd and noise is symmetric. With m_i, M_i the two
-moments of node i where its patch holds +signal (averaged over rolls) and N_i its second moment in noise,
+and a patch without a signal has mean 0, since phi_b is odd and noise is symmetric. With m_i, M_i the two
+moments of node i if its patch holds +signal (averaged over rolls) and N_i its second moment in noise,
 
     R = 1 - 2 E[y f] + sum_i [p_i M_i + (1 - p_i) N_i] + q sum_{i != j} m_i m_j,    E[y f] = sum_i p_i m_i,
 
 p_i = P(patch i holds a signal), q = E[s_i s_j]: ``SignalLaw.share`` and ``SignalLaw.pair``. The paper's own
-law has p = 1/k, q = 0. Where y is a product of two independent signs E[y f] = 0 and q = 0: no such f beats 0.
+law has p = 1/k, q = 0. If y is a product of two independent signs, E[y f] = 0 and q = 0: no f beats f = 0.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from whyconv.exact.signal.law import Floats, SignalLaw
 from whyconv.exact.signal.moments import gaussian_moments, noise_moments, soft_threshold
 
 LARGEST_ENUMERATION = 2**21
-"""Scenes times nodes up to which :func:`mixed_risk` goes through all scenes."""
+"""Limit for scenes times nodes in :func:`mixed_risk`."""
 
 
 def population_risk(law: SignalLaw, filters: Floats, bias: float) -> float:
-    """R of f(x) = sum_i phi_b(<w_i, x_i>), ``filters`` = (w_1, ..., w_k), ``bias`` = b >= 0; every knob.
+    """R of f(x) = sum_i phi_b(<w_i, x_i>), ``filters`` = (w_1, ..., w_k), ``bias`` = b >= 0, for every law.
 
     Cost: k times rolls moments. Error: that of :mod:`.moments`.
     """
@@ -40,10 +40,10 @@ def mixed_risk(law: SignalLaw, nodes: Floats, bias: float) -> float | None:
 
         R = mean over scenes of (y - sum_n m_n)^2 + sum_n (M_n - m_n^2).
 
-    It is right where noise is Gaussian, the signal is noisy and nodes have uncorrelated noise, which is the
-    caller's part: so do local nodes of an input rotated as a whole, if all patches are equally noisy. None
-    where there are too many scenes: C(k, r) rolls^r of them for r signals (y = -1 mirrors y = 1, f being
-    odd), four times as many for a product.
+    Valid for Gaussian noise, a noisy signal and nodes with uncorrelated noise, which the caller must ensure:
+    local nodes of an input rotated as a whole qualify if all patches are equally noisy. None if there are too
+    many scenes: C(k, r) rolls^r for r signals (y = -1 mirrors y = 1, f being odd), four times as many for a
+    product.
     """
     rolls, patches, _ = law.table.shape
     scenes = comb(patches, law.holders) * rolls**law.holders * (4 if law.product else 1)
@@ -75,14 +75,14 @@ class Oracle(NamedTuple):
 
 
 def oracle(law: SignalLaw, projections: Floats | None = None) -> Oracle:
-    """The least R over b >= 0 and c in [0, 1] for the filters that know the answer, w_i = c u_i.
+    """The least R over b >= 0 and c in [0, 1] for filters along the signals, w_i = c u_i.
 
-    phi_b(c z) = c phi_{b/c}(z), so that the best c for a given b/c is E[y g] / E[g^2], g being f at c = 1,
-    but at most 1: the ball |w_i| <= 1. It is 1 for one signal at the noise the paper speaks of.
+    phi_b(c z) = c phi_{b/c}(z), so the best c for a given b/c is E[y g] / E[g^2], g being f at c = 1, but at
+    most 1: the ball |w_i| <= 1. It is 1 for one signal at the paper's noise levels.
 
     ``projections[rho, i]`` = <u_i, u_i rolled by rho>; from the law's table if not given. A grid of b, fine
-    on the scale of the noise and of the signal, then Brent's method around each of its local minima. Where
-    no b does better than f = 0 (a product), R = 1 with a b that nothing passes.
+    on the scale of the noise and of the signal, then Brent's method around each of its local minima. If no b
+    beats f = 0 (a product), R = 1 with a b that nothing passes.
     """
     filters = law.table[0]
     alphas = (_projections(law) if projections is None else projections).T
@@ -94,9 +94,9 @@ def oracle(law: SignalLaw, projections: Floats | None = None) -> Oracle:
     grid = grid[apart & (grid <= top)]
 
     def shrunk(biases: Floats) -> tuple[Floats, Floats]:
-        told, square = _parts(law, filters, alphas, biases)
-        c = np.clip(told / np.where(square > 0, square, 1.0), 0.0, 1.0)
-        return 1 - 2 * c * told + c**2 * square, c
+        mean, square = _parts(law, filters, alphas, biases)
+        c = np.clip(mean / np.where(square > 0, square, 1.0), 0.0, 1.0)
+        return 1 - 2 * c * mean + c**2 * square, c
 
     values, _ = shrunk(grid)
     edges = np.concatenate([[np.inf], values, [np.inf]])
@@ -136,8 +136,8 @@ def _projections(law: SignalLaw) -> Floats:
 
 def _risk(law: SignalLaw, filters: Floats, alphas: Floats, biases: Floats) -> Floats:
     """R at every b of ``biases``; ``alphas`` (k, rolls) = <w_i, rolled signal>."""
-    told, square = _parts(law, filters, alphas, biases)
-    return 1 - 2 * told + square
+    mean, square = _parts(law, filters, alphas, biases)
+    return 1 - 2 * mean + square
 
 
 def _parts(law: SignalLaw, filters: Floats, alphas: Floats, biases: Floats) -> tuple[Floats, Floats]:
@@ -154,8 +154,8 @@ def _parts(law: SignalLaw, filters: Floats, alphas: Floats, biases: Floats) -> t
         m = soft_threshold(alphas[:, :, None], biases)
         square = m**2
     m, square = m.mean(axis=1)[kind.ravel()], square.mean(axis=1)[kind.ravel()]
-    told = np.zeros(len(biases)) if law.product else law.share @ m
-    return told, law.share @ square + (1 - law.share) @ noise + law.pair * _pairs(m)
+    mean = np.zeros(len(biases)) if law.product else law.share @ m
+    return mean, law.share @ square + (1 - law.share) @ noise + law.pair * _pairs(m)
 
 
 def _pairs(m: Floats) -> Floats:

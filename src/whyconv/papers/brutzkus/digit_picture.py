@@ -1,4 +1,4 @@
-"""Figure 5 of Brutzkus & Globerson: images of both classes, drawn by the real task."""
+"""Figure 5 of Brutzkus & Globerson: training images of both classes, drawn by the task."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ if TYPE_CHECKING:
 
 EACH = 4
 _SIZE = 108
-"""Images a class, and their width on the page."""
+"""Images per class, and their width on the page."""
 _STYLE = "<style>@media (prefers-color-scheme: dark) { .ink { filter: invert(1) } }</style>"
 
 
 def figure5(task: DigitGrid) -> dict[str, str]:
-    """Figure 5 as SVG text, by caption: of the task's images, or of the embedded digits if those cannot be
-    read here, and says so. Nothing is ever downloaded.
+    """Figure 5 as SVG text, by caption, from the task's images, or from the embedded digits
+    (as the caption then says) if the former cannot be read here. Downloads nothing.
     """
     from whyconv.errors import UserError
     from whyconv.tasks import images
     from whyconv.tasks.images.catalogue import DIGITS
 
-    told = images.describe(task.images, task.batches)
+    source = images.describe(task.images, task.batches)
     try:
         if images.here(task.images, task.batches):
-            return {_caption(task, told): picture(task)}
+            return {_caption(task, source): picture(task)}
         why = "are not on this machine"
     except UserError:
-        why = "cannot be read on this machine, as whyconv data verify tells"
+        why = "cannot be read on this machine (see whyconv data verify)"
     task = task.model_copy(update={"images": DIGITS, "batches": None})
-    told = f"{images.describe(DIGITS)}, since the images of the run, {told}, {why}"
-    return {_caption(task, told): picture(task)}
+    source = f"{images.describe(DIGITS)}, since the images of the run, {source}, {why}"
+    return {_caption(task, source): picture(task)}
 
 
-def _caption(task: DigitGrid, told: str) -> str:
+def _caption(task: DigitGrid, source: str) -> str:
     return (
         f"Images of both classes: the outlined digit decides, {task.positive} or {task.negative}, all others "
-        f"appear in both ({told})"
+        f"appear in both ({source})"
     )
 
 
 def picture(task: DigitGrid, seed: int = 0) -> str:
-    """Two rows of training images, ink dark on a light page and light on a dark one."""
+    """Two rows of training images; the ink is dark on a light page and light on a dark one."""
     inputs, labels, places = examples(task, seed)
     step = (WIDTH - _SIZE) / (EACH - 1)
     parts = [_STYLE]
@@ -80,7 +80,7 @@ def examples(task: DigitGrid, seed: int) -> tuple[np.ndarray, np.ndarray, np.nda
 
 
 def _image(left: float, top: float, pixels: np.ndarray, place: int, side: int, kind: str) -> Iterator[str]:
-    """One image with thin lines between its digits, the one that decides framed."""
+    """One image with thin lines between its digits and a frame around the one that decides."""
     cell = _SIZE / side
     yield f'<g class="ink">{bitmap(255 - pixels, left, top, _SIZE, _SIZE)}</g>'
     lines = "".join(

@@ -1,12 +1,12 @@
-"""Figure 1 of Brutzkus & Globerson as a picture of the real task and the real network.
+"""Figure 1 of Brutzkus & Globerson, computed here from the definitions (not by the task or the network).
 
 (a) Images drawn from the distribution of Section 3: one of the n = 16 positions, chosen uniformly, holds the
 pattern of the class (o_1 for y = +1, o_2 for y = -1), every other one a spurious pattern (o_3 ... o_8),
 chosen independently. The patterns are Hadamard tiles: 4 x 4 pixels of ±1/4, orthonormal in R^16.
 
-(b) The network of Eq. 1, N(x) = sum_i a_i max_j relu(w_i . x[j]), computed on the first of these images.
+(b) The network of Eq. 1, N(x) = sum_i a_i max_j relu(w_i . x[j]), on the first of these images.
 
-The SVG carries its own style, for light and for dark pages, and its text stays legible at a phone's width.
+The SVG has its own style for light and dark pages, and its text is legible on a phone.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ SIDE = 4
 """Patches along an image, and pixels along a patch."""
 _WALSH = ((1, 1, 1, 1), (1, 1, -1, -1), (1, -1, -1, 1), (1, -1, 1, -1))
 _CHOSEN = ((1, 1), (2, 2), (0, 1), (1, 0), (3, 3), (0, 3), (2, 1), (3, 0))
-"""Which products of Walsh functions serve as o_1 (positive), o_2 (negative) and o_3 ... o_8 (spurious)."""
+"""The products of Walsh functions used as o_1 (positive), o_2 (negative) and o_3 ... o_8 (spurious)."""
 _TILE = 24
 
 
@@ -44,7 +44,7 @@ def patterns() -> np.ndarray:
 
 
 def draw(rng: np.random.Generator, label: int) -> np.ndarray:
-    """Which pattern stands at each of the 16 positions of one image of the class ``label`` (+1 or -1)."""
+    """The pattern at each of the 16 positions of one image of the class ``label`` (+1 or -1)."""
     image = rng.integers(2, len(_CHOSEN), size=SIDE * SIDE)
     image[rng.integers(image.size)] = 0 if label > 0 else 1
     return image
@@ -125,7 +125,7 @@ def architecture(seed: int = 1) -> str:
 
 
 def _image(left: float, top: float, image: np.ndarray) -> Iterator[str]:
-    """One image: 4 x 4 patches, the one that decides outlined, and drawn last."""
+    """One image: 4 x 4 patches, the one that decides outlined and drawn last."""
     places = sorted(enumerate(int(pattern) for pattern in image), key=lambda place: -place[1])
     for position, pattern in places:
         row, column = divmod(position, SIDE)

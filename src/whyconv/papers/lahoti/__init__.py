@@ -1,1 +1,1 @@
-"""Lahoti et al., *Role of Locality and Weight Sharing in Image-Based Tasks*, from second-hand text."""
+"""Lahoti et al., *Role of Locality and Weight Sharing in Image-Based Tasks*, from secondary sources."""

@@ -1,4 +1,4 @@
-"""Figure 2 of Malach & Shalev-Shwartz: a k-pattern, k = 5, drawn from real examples of the task."""
+"""Figure 2 of Malach & Shalev-Shwartz: a k-pattern, k = 5, on random bits drawn here (not by the task)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def figure2(seed: int = 4) -> dict[str, str]:
 
 
 def picture(seed: int = 4, rows: int = 5) -> str:
-    """``rows`` inputs of 20 fair bits, the window that decides framed, and its parity as the label."""
+    """``rows`` inputs of 20 fair bits, with a frame around the window whose parity is the label."""
     import numpy as np
 
     inputs = np.random.default_rng(seed).choice([-1, 1], (rows, BITS))

@@ -1,4 +1,4 @@
-"""Margin bounds with every constant written out, and the sample size from which they say anything."""
+"""Margin bounds with every constant written out, and the sample sizes from which they are not vacuous."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def hard_margin_bound(norm_product: float, samples: int, delta: float) -> float:
 
 
 def samples_needed(norm_product: float, level: float, delta: float) -> int:
-    """The smallest m with :func:`hard_margin_bound` <= ``level``; for level 1, it is vacuous below."""
+    """The smallest m with :func:`hard_margin_bound` <= ``level``; below it, level 1 is vacuous."""
     return ceil((hard_margin_bound(norm_product, 1, delta) / level) ** 2)
 
 
 def proved_norm_product(pattern_dim: int) -> float:
-    """51,200 d: what the proof of Theorem 5.1 shows for B^2 R^2 of the trained features (appendix E).
+    """51,200 d: the bound on B^2 R^2 of the trained features in the proof of Theorem 5.1 (appendix E).
 
     |v*|^2 <= 2 * 80^2 d / (k eta_1^2 T_1^2) and |z|^2 <= 4 k eta_1^2 T_1^2; d = ``pattern_dim``.
     """

@@ -4,8 +4,8 @@
 
 with w_i^(0) uniform on the sphere of radius r and a_i^(0) uniform on +-1. The gradient of filter i is
 -mean_x [ y a_i p_i(x) / (1 + exp(y N(x))) ], p_i(x) being the pattern of x that excites w_i most, or 0
-if none does. :func:`descend_on_inputs` follows that sentence on vectors with an explicit argmax;
-:func:`descend_on_sets` follows the same network in pattern coordinates, over distinct pattern sets and
+if none does. :func:`descend_on_inputs` computes it on vectors with an explicit argmax;
+:func:`descend_on_sets` trains the same network in pattern coordinates, over distinct pattern sets and
 their multiplicities. They share no code and must give the same trajectory: filters @ basis.T = scores.
 """
 
@@ -85,9 +85,9 @@ def descend_on_inputs(
 def descend_on_sets(counts: Ints, scores: Floats, readout: Floats, schedule: Schedule) -> Floats:
     """Scores W O^T after 0, 1, ..., T_1 steps, shape (steps + 1, channels, patterns).
 
-    ``counts`` (2, 2^(l-2)) says how often each (label, spurious set) occurs. What a filter has outside
-    the span of the patterns never moves and never matters, so d does not enter. Cost per step: distinct
-    sets * channels * patterns, whatever the sample size.
+    ``counts`` (2, 2^(l-2)) says how often each (label, spurious set) occurs. The part of a filter outside
+    the span of the patterns neither changes nor matters, so d does not enter. Cost per step: distinct
+    sets * channels * patterns, for any sample size.
     """
     label, mask = np.nonzero(counts)
     sign = np.where(label == 0, 1.0, -1.0)

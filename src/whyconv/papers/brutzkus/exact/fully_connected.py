@@ -1,4 +1,4 @@
-"""What the same task costs a fully connected learner (Brutzkus & Globerson, section 6)."""
+"""The cost of the same task for a fully connected network (Brutzkus & Globerson, section 6)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def linear_certificate(positions: int, places: Sequence[int]) -> tuple[Fraction,
 
 
 def update_bound(norm2: float, radius2: float, slope: float, step: float, start: float) -> float:
-    """Most non-zero SGD updates of a two-layer leaky-ReLU network on separable data (hinge loss).
+    """Bound on the non-zero SGD updates of a two-layer leaky-ReLU network on separable data (hinge loss).
 
     N(x) = sum_i a_i psi(w_i . x), psi(z) = max(slope z, z), k neurons with a_i = 1/sqrt(2k), k with
     -1/sqrt(2k), only w trained, step = eta. If |w*|^2 = ``norm2`` separates with margin 1 and
@@ -51,7 +51,7 @@ def update_bound(norm2: float, radius2: float, slope: float, step: float, start:
         eta slope t <= B start + B sqrt(start^2 + t (2 eta + eta^2 R^2)),
 
     hence t <= 2 B start / (eta slope) + B^2 (R^2 + 2/eta) / slope^2, B^2 = norm2, R^2 = radius2. The
-    argument of Brutzkus et al. (2018) with its constants written out; the number of neurons drops out.
+    argument of Brutzkus et al. (2018) with its constants written out; the number of neurons cancels.
     """
     return 2 * sqrt(norm2) * start / (step * slope) + norm2 * (radius2 + 2 / step) / slope**2
 
@@ -82,7 +82,7 @@ def count_updates(
     """Non-zero updates of SGD on fresh examples until ``quiet`` examples in a row have hinge loss zero.
 
     The network of :func:`update_bound`, with ``neurons`` = 2k and Gaussian W_0 scaled to norm ``start``,
-    on the paper's distribution in pattern coordinates (the inner products are those of any orthonormal
+    on the paper's distribution in pattern coordinates (inner products are those of any orthonormal
     patterns). Examples are scored in blocks up to the next one that needs an update.
     """
     weights = rng.standard_normal((neurons, positions * patterns))

@@ -1,4 +1,4 @@
-"""One run of LW_CNN as the claims need it: the sample, the start, and both first-layer trajectories."""
+"""One run of LW_CNN for the claims: the sample, the start, and both first-layer trajectories."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ Flags = NDArray[np.bool_]
 class Run:
     """S_1 and S_2 as pattern indices with labels, the start, and lazily the two trajectories.
 
-    ``filters`` comes from vectors in a random orthonormal basis, ``scores`` from pattern sets; they
-    share the start and the sample, no code. ``disagreement`` is their largest distance, in units of eta_1.
+    ``filters`` comes from vectors in a random orthonormal basis, ``scores`` from pattern sets; they share
+    the start and the sample, but no code. ``disagreement`` is their largest distance, in units of eta_1.
     """
 
     positions: int
@@ -39,7 +39,7 @@ class Run:
 
     @property
     def pattern_dim(self) -> int:
-        """d, the dimension the patterns live in."""
+        """d, the dimension of the patterns."""
         return self.basis.shape[1]
 
     @property
@@ -72,7 +72,7 @@ class Run:
 
     @property
     def class_share(self) -> float:
-        """The smaller of |S_1^+| / m_1 and |S_1^-| / m_1; Eq. 14 asks for a third."""
+        """The smaller of |S_1^+| / m_1 and |S_1^-| / m_1; Eq. 14 requires a third."""
         return float(min(np.mean(self.first[1] == 1), np.mean(self.first[1] == -1)))
 
 
@@ -92,8 +92,8 @@ def run(
     """A run at the largest step and radius that Theorem 5.1 allows, times the two factors.
 
     ``half`` = |S_1| = |S_2|, ``steps`` = T_1. ``positive_share`` fixes the share of positive examples in
-    S_1 instead of drawing labels. The draws depend on all arguments but the two factors, so a broken
-    run differs from its model in the break alone.
+    S_1 instead of drawing labels. The draws do not depend on the two factors, so a run that breaks the
+    theorem's conditions differs from the original in nothing else.
     """
     rng = np.random.default_rng([seed, pattern_dim, patterns, positions])
     theorem = first_layer.Schedule.of_theorem(pattern_dim, steps)
@@ -111,7 +111,7 @@ def run(
 
 
 def support_rows(scores: Floats, positions: int) -> Floats:
-    """y z(x) for every pattern set of positive probability: what a readout must separate on all of D."""
+    """y z(x) for every pattern set of positive probability, which a readout must separate on all of D."""
     possible = pattern_sets.law(positions, scores.shape[1]) > 0
     positive, negative = pattern_sets.features(scores)[:, possible]
     return np.concatenate([positive, -negative])

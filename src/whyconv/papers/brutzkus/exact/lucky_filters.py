@@ -32,13 +32,13 @@ def count_range(channels: int, size: int) -> tuple[int, int]:
 def failure(channels: int, p: float, low: int, high: int) -> float:
     """P(not both counts in [low, high]) for (N_+, N_-) trinomial (channels; p, p, 1 - 2p).
 
-    P(N_+ outside) + sum_{a inside} P(N_+ = a) P(Bin(k - a, p / (1-p)) outside): only positive terms, so
-    a failure of 1e-13 keeps its digits. Cost high - low binomial tails.
+    P(N_+ outside) + sum_{a inside} P(N_+ = a) P(Bin(k - a, p / (1-p)) outside): all terms are positive, so
+    even a failure of 1e-13 is accurate. Cost high - low binomial tails.
     """
     from scipy.special import bdtr, bdtrc, gammaln
 
     def outside(trials: NDArray[np.int64], q: float) -> NDArray[np.float64]:
-        """P(Bin(trials, q) < low or > high); SciPy's tails want 0 <= count < trials."""
+        """P(Bin(trials, q) < low or > high); SciPy's tails need 0 <= count < trials."""
         below = np.where(trials >= low, bdtr(low - 1, np.maximum(trials, low), q), 1.0) if low else 0.0
         return below + np.where(trials > high, bdtrc(high, np.maximum(trials, high + 1), q), 0.0)
 

@@ -1,8 +1,8 @@
 """The max-pooling network of Brutzkus & Globerson on real inputs, position by position.
 
-The plain reading of sections 3 and 5: vectors in R^d, explicit positions, explicit maxima. It shares no
-code with :mod:`whyconv.exact.pattern_sets`, which answers the same questions through sets of patterns;
-claims let the two decide together.
+Sections 3 and 5 taken literally: vectors in R^d, explicit positions, explicit maxima. It shares no code
+with :mod:`whyconv.exact.pattern_sets`, which answers the same questions through sets of patterns; claims
+compare the two.
 
 ``positions`` = n, ``pattern_dim`` = d, ``patterns`` = l, ``channels`` = k. An input is first a row of
 pattern indices (0 for o_1, 1 for o_2, 2... for the spurious ones) and becomes a vector by :func:`embed`.
@@ -27,7 +27,7 @@ def random_patterns(rng: np.random.Generator, patterns: int, pattern_dim: int) -
 
 
 def sample(rng: np.random.Generator, size: int, positions: int, patterns: int) -> tuple[Ints, Ints]:
-    """Independent draws as section 3 words them: (pattern indices (size, positions), labels +-1)."""
+    """Independent draws as in section 3: (pattern indices (size, positions), labels +-1)."""
     labels = rng.choice([1, -1], size)
     return sample_given(rng, labels, positions, patterns), labels
 

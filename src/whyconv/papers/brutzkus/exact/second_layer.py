@@ -18,7 +18,7 @@ Floats = NDArray[np.float64]
 
 
 def descend(rows: Floats, weights: Floats, start: Floats, step: float, times: Iterable[int]) -> Floats:
-    """Readouts a^(t) at the given increasing ``times``; shape (times, channels). Two products a step."""
+    """Readouts a^(t) at the given increasing ``times``; shape (times, channels). Two products per step."""
     marks = list(times)
     readout, kept = start.copy(), []
     for t in range(marks[-1] + 1):
@@ -34,7 +34,7 @@ def descend_by_gram(
     """Coefficients c^(t) and losses L_2 at *every* t = 0..max(times): (kept coefficients, all losses).
 
     ``gram`` = rows rows.T, ``margins`` = rows a^(0). Margins follow m += step * gram @ pull, with
-    pull_i = weight_i / (1 + e^(m_i)). Cost per step: distinct inputs squared, however many channels.
+    pull_i = weight_i / (1 + e^(m_i)). Cost per step: distinct inputs squared, for any number of channels.
     """
     marks = list(times)
     current, coefficient = margins.copy(), np.zeros(len(margins))
@@ -53,8 +53,8 @@ def descend_by_gram(
 def smoothness(gram: Floats, weights: Floats) -> float:
     """Largest curvature of L_2: a quarter of the largest eigenvalue of sum_i weight_i rows_i rows_i.T.
 
-    The paper takes beta = 1 for the logistic loss where 1/4 is enough, and the Frobenius norm for the
-    spectral one; its step condition eta_2 < 8k is therefore safe by a large factor.
+    The paper takes beta = 1 for the logistic loss where 1/4 is enough, and the Frobenius norm instead of the
+    spectral one; its step condition eta_2 < 8k is therefore conservative by a large factor.
     """
     root = np.sqrt(weights)
     return float(np.linalg.eigvalsh(root[:, None] * gram * root)[-1]) / 4
@@ -91,7 +91,7 @@ def steps_to_margin_by_gram(gram: Floats, weights: Floats, target: float, cap: i
     """The same for the exponential loss from zero, in dual coordinates, where the count is provable.
 
     psi = ln sum_i weight_i e^(-m_i) is 1-smooth for rows of length at most one, and |rows.T q| >= gamma
-    for every distribution q. With steps of 1/2, psi falls by 3/8 |rows.T q|^2 a step, so
+    for every distribution q. With steps of 1/2, psi falls by 3/8 |rows.T q|^2 per step, so
     margin >= 3/4 gamma - 2 ln(1 / min weight) / (gamma t): half of gamma after at most
     :func:`half_margin_steps` steps.
     """

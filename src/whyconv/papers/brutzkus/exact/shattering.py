@@ -23,7 +23,7 @@ def vc_dimension(positions: int, patterns: int) -> int:
 
     Derived, not in the paper: the sum counts the distinct pattern sets. Inputs with equal sets get equal
     outputs, so no more can be shattered; :func:`network_of` shatters as many. For l = 2n it equals
-    2^(2n-2) + C(2n-2, n-1) - 2, while Theorem 4.2 has 2^(n-1).
+    2^(2n-2) + C(2n-2, n-1) - 2, while Theorem 4.2 shows 2^(n-1).
     """
     spurious = patterns - 2
     return 2 * sum(comb(spurious, size) for size in range(1, min(positions - 1, spurious) + 1))
@@ -38,7 +38,7 @@ def corners(positions: int) -> Ints:
 def shattered_points(positions: int, last: Ints) -> Ints:
     """Pattern indices of the points x_I: x_I[j] = o_{2j+1} if I[j] = 1 else o_{2j+2}; x_I[n] is o_1 or o_2.
 
-    ``last`` holds 0 (o_1) or 1 (o_2) for every I: the paper lets it be arbitrary. Needs l = 2n patterns.
+    ``last`` holds 0 (o_1) or 1 (o_2) for every I, arbitrary in the paper. Needs l = 2n patterns.
     """
     bits = corners(positions)
     even = 2 * np.arange(1, positions)
@@ -74,7 +74,7 @@ def shattering_network(alpha: Floats, positions: int) -> tuple[Floats, Floats]:
 
 
 def network_of(values: Floats) -> tuple[Floats, Floats]:
-    """A network (scores, readout) that takes the given ``values`` (2, 2^(l-2)) on the pattern sets.
+    """A network (scores, readout) with the given ``values`` (2, 2^(l-2)) on the pattern sets.
 
     With P = {o_c} and T, c in {1, 2}:  1{P inside {o_c} and A} = 1 - 1{P meets the complement B of that},
     and the second indicator is one channel, max_j ReLU(w . x[j]) with w = sum_{o in B} o. Inclusion and
@@ -97,7 +97,7 @@ def network_of(values: Floats) -> tuple[Floats, Floats]:
 
 
 def unseen_mass(positions: int, patterns: int, samples: int) -> float:
-    """Expected probability of the pattern sets that ``samples`` draws have missed.
+    """Expected probability of the pattern sets that ``samples`` draws miss.
 
     sum over (label, T) of q (1 - q)^m, q = P(label, T): the expected test error of a network that is
     right on the sets it has seen and wrong on all others.

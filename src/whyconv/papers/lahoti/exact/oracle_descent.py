@@ -1,7 +1,7 @@
 """Projected and two-step descent of soft-threshold networks, in NumPy with gradients written by hand.
 
-The second route beside the learners *projected* and *two-step*, and nothing shared with them. For
-f(x) = sum_i phi_b(z_i) with the kinds of networks told apart by the shape of their weights ``w``,
+A second route that shares nothing with the learners *projected* and *two-step*. For
+f(x) = sum_i phi_b(z_i), where the shape of the weights ``w`` determines the kind of network,
 
     (d,): CNN, z_i = <w, x_i>;    (k, d): LCN, z_i = <w_i, x_i>;    (k, k d): FCN, z_i = <w_i, x>  (k > 1),
 
@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 class Network(NamedTuple):
-    """The weights, of the shape that says which kind they are, and the threshold."""
+    """The weights, whose shape determines the kind, and the threshold."""
 
     w: Floats
     b: float

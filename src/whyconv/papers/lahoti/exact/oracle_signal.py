@@ -1,8 +1,8 @@
-"""The paper's own law of signals written out plainly: the second route beside the other signal modules.
+"""The paper's own law of signals, implemented directly: a second route beside :mod:`whyconv.exact.signal`.
 
 Lahoti et al. 2024 (reconstructed): x = (x_1, ..., x_k), x_i = sigma N(0, I_d) + y w* [i = t], y fair, t
-uniform. Nothing here is shared with signal_law, signal_moments, signal_risk or signal_bayes. Symbols:
-``signal`` = w*, ``sigma``, ``filters`` = (w_1, ..., w_k), ``bias`` = b.
+uniform. Shares no code with whyconv.exact.signal. Symbols: ``signal`` = w*, ``sigma``, ``filters`` =
+(w_1, ..., w_k), ``bias`` = b.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Floats = NDArray[np.float64]
 BLOCK = 20_000
 """Inputs drawn at once."""
 REACH = 12.0
-"""Standard deviations over which Gaussian integrals are taken; beyond lies less than 1e-30."""
+"""Range of Gaussian integrals in standard deviations; the rest is below 1e-30."""
 
 
 def draw(
@@ -49,7 +49,7 @@ def sampled_risk(
 def moments(alpha: float, s: float, bias: float) -> tuple[float, float]:
     """(m, M): the mean of phi_b(alpha + s N) and of its square, by quadrature.
 
-    Gauss-Legendre with 200 points on each of the three pieces between the kinks. Error: some 1e-15.
+    Gauss-Legendre with 200 points on each of the three pieces between the kinks. Error: about 1e-15.
     """
     nodes, weights = _points()
     kinks = np.clip([(-bias - alpha) / s, (bias - alpha) / s], -REACH, REACH)
@@ -108,5 +108,5 @@ def sinh_posterior(x: Floats, signal: Floats, sigma: float) -> Floats:
 
 
 def linear_posterior(x: Floats, signal: Floats, sigma: float) -> Floats:
-    """tanh(sum_t <w*, x_t> / sigma^2): what E[y | x] would be, had every patch the signal."""
+    """tanh(sum_t <w*, x_t> / sigma^2), which would be E[y | x] if every patch held the signal."""
     return np.tanh((x @ signal).sum(axis=1) / sigma**2)

@@ -1,7 +1,7 @@
-"""Sample sizes and alignments of Lahoti et al. 2024, section by section as far as second-hand text tells.
+"""Sample sizes and alignments of Lahoti et al. 2024, as far as secondary sources report them.
 
 Symbols: ``patches`` = k, ``patch_dim`` = d, ``sigma``, ``m`` = examples. The theorems' constants are unknown:
-rates are to be compared in their growth alone. Cost: none.
+only the growth of rates can be compared.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def first_step_alignment(network: str, patches: float, patch_dim: float, sigma: 
 
         1 / sqrt(1 + sigma^2 k^2 d / m)  (lcn),    1 / sqrt(1 + sigma^2 k d / m)  (cnn).
 
-    Our derivation, for m >> k: lcn takes m/k for the number of examples whose signal is in the patch.
+    Our derivation, for m >> k: lcn assumes that m/k examples have their signal in the patch.
     """
     copies = {"lcn": patches**2, "cnn": patches}
     if network not in copies:

@@ -6,7 +6,7 @@ One form holds the three architectures of Malach & Shalev-Shwartz (Definitions 1
 
 CNN: all windows of k consecutive bits, one W for all of them; LCN: the same windows, each with its own W;
 FCN: a single window of all n bits. The paper sums over n - k windows; there are n - k + 1. The bias is not
-trained, as in the paper. For the exact routes of claims, not for training at size.
+trained, as in the paper. For the exact routes of claims, not for large networks.
 """
 
 from __future__ import annotations
@@ -25,16 +25,10 @@ Floats = NDArray[np.float64]
 
 
 def tanh_slope(z: Floats) -> Floats:
-    """The derivative of tanh."""
     return 1 - np.tanh(z) ** 2
 
 
-def sigmoid_slope(z: Floats) -> Floats:
-    """The derivative of 1 / (1 + exp(-z))."""
-    return expit(z) * expit(-z)
-
-
-SMOOTH = {"tanh": (np.tanh, tanh_slope), "sigmoid": (expit, sigmoid_slope)}
+SMOOTH = {"tanh": (np.tanh, tanh_slope), "sigmoid": (expit, lambda z: expit(z) * expit(-z))}
 """sigma and sigma' by name; both have |sigma| <= 1 and |sigma'| <= 1."""
 
 
@@ -96,10 +90,10 @@ class BitNetwork:
 def all_inputs(n_bits: int) -> Floats:
     """The 2^n points of {-1, 1}^n; bit i of a row's number is set where x_i = -1.
 
-    The cube of :mod:`.k_patterns` in another order, in which numbers of rows and masks of sets
-    (:mod:`.juntas`) go together as in Sylvester's matrix: chi_A(x) = (-1)^|x & A|. The first
-    bits change fastest, so sums against their parity cancel early; in the cube's order partial sums grow,
-    and malach.nas would round its zeros to about 1e-15.
+    The cube of :mod:`.k_patterns` in another order, in which row numbers and masks of sets (:mod:`.juntas`)
+    match as in Sylvester's matrix: chi_A(x) = (-1)^|x & A|. The first bits change fastest, so sums against
+    their parity cancel early; in the cube's order partial sums grow, and the zeros of malach.nas would be
+    rounded to about 1e-15.
     """
     return -cube(n_bits)[:, ::-1]
 
@@ -117,8 +111,8 @@ def hinge(values: Floats, labels: Floats) -> float:
 def balanced(weights: Floats, bias: float, activation: Callable, slope: Callable) -> BitNetwork:
     """An FCN with each of the q rows of ``weights`` twice, once with readout +1 and once with -1.
 
-    So h = 0 everywhere and all of Theorem 12's conditions hold with |u_i| = 1. The first q neurons have
-    the gradients that these (w, b) with u = 1 have in any network with h in [-1, 1].
+    So h = 0 everywhere and all conditions of Theorem 12 hold with |u_i| = 1. The gradients of the first q
+    neurons are those of these (w, b) with u = 1 in any network with h in [-1, 1].
     """
     both = np.concatenate([weights, weights])[None]
     signs = np.repeat([[1.0, -1.0]], len(weights))[None]
@@ -138,8 +132,8 @@ def descend_in_fractions(
     """Gradient descent of an FCN with sigma(z) = clip(z, 0, 1) in exact rational arithmetic.
 
     ``weights`` w^(i), ``bias`` b_i, ``readout`` u_i; ``examples`` pairs (x, y). Returns (w, u, predictions)
-    after 0, ..., ``steps`` updates. sigma'(z) = 1 for 0 < z < 1, else 0; hinge kink as above. Written
-    without arrays: nothing is rounded and no sum depends on its order. Cost: m q n fractions a step.
+    after 0, ..., ``steps`` updates. sigma'(z) = 1 for 0 < z < 1, else 0; hinge kink as above. Nothing is
+    rounded and no sum depends on its order. Cost: m q n fractions per step.
     """
     weights, readout = [list(row) for row in weights], list(readout)
     history = []

@@ -30,7 +30,7 @@ def union_failure(width: int, k_window: int) -> float:
 
 
 def failure_by_counting(width: int, k_window: int) -> float:
-    """P(some |J_z| < q 2^(-k-1)) itself, in integers: counts the words of length q over 2^k letters.
+    """P(some |J_z| < q 2^(-k-1)) exactly, by counting the words of length q over 2^k letters in integers.
 
     Letter by letter, ways[s] = number of ways to fill s places of q with enough copies of each letter so
     far. Cost 2^k q^2 / 2 products of long integers.
@@ -55,7 +55,7 @@ def separator_bound(width: int, k_window: int) -> float:
 
 
 def readout_bound(step: float, steps: int, width: int, cap: float) -> float:
-    """c eta T sqrt(q) >= |u^(T,j)|, Lemma 8. The lemma prints it without c, its proof (appendix) has it."""
+    """c eta T sqrt(q) >= |u^(T,j)|, Lemma 8. The lemma is printed without c; its proof (appendix) has it."""
     return cap * step * steps * sqrt(width)
 
 
@@ -68,7 +68,7 @@ def sharp_drift_bound(step: float, steps: int, windows: int, k_window: int, widt
     """c eta^2 T (T-1)/2 * windows * sqrt(q k): Lemma 8 without slack in its proof.
 
     The t-th gradient is at most windows * |u^(t)| sqrt(k), and sum_{t<T} t = T (T-1)/2. ``windows`` is
-    n - k + 1 for a CNN; each W^(j) of an LCN is pulled by its own window only, so 1.
+    n - k + 1 for a CNN, and 1 for an LCN, where the gradient of W^(j) comes from its own window only.
     """
     return cap * step**2 * steps * (steps - 1) / 2 * windows * sqrt(width * k_window)
 
@@ -121,7 +121,7 @@ def stated_terms(n_bits: int, k_window: int, width: int, steps: int, cap: float 
 def local_terms(n_bits: int, k_window: int, width: int, steps: int, cap: float = 1.0) -> Terms:
     """The same for a locally connected network (section 3.1), with a first term smaller by the factor n.
 
-    W^(j) is pulled by u^(j) alone, so Lemma 8 and Lemma 9 hold for it without n: 2 c n k^2 2^k / q.
+    The gradient of W^(j) involves u^(j) only, so Lemmas 8 and 9 hold for it without n: 2 c n k^2 2^k / q.
     """
     first, second, third = stated_terms(n_bits, k_window, width, steps, cap)
     return first / n_bits, second, third

@@ -41,17 +41,17 @@ def paper_bound(n_bits: int, k_window: int) -> Fraction:
 
 
 def proof_bound(n_bits: int, k_window: int) -> Fraction:
-    """2 n / C(n, k): what Theorem 12's proof gives once each 1/|S_j| is put in its place.
+    """2 n / C(n, k): the result of Theorem 12's proof with the correct 1/|S_j|.
 
-    The proof prints 1/|S_j| <= min{1/C(n-1, k), 1/C(n-1, k-1)}; it is their maximum for some j unless
-    n = 2k. With the right sizes the n coordinates sum to k/C(n-1, k-1) + (n-k)/C(n-1, k).
+    The proof states 1/|S_j| <= min{1/C(n-1, k), 1/C(n-1, k-1)}; it is their maximum for some j unless
+    n = 2k. With the correct sizes the n coordinates sum to k/C(n-1, k-1) + (n-k)/C(n-1, k).
     """
     inside, outside = inverse_sizes(n_bits, k_window)
     return k_window * inside + (n_bits - k_window) * outside
 
 
 def tight_bound(n_bits: int, k_window: int) -> Fraction:
-    """max(n-k+1, k+1) / C(n, k): from the level identity, as the two levels together weigh at most 1.
+    """max(n-k+1, k+1) / C(n, k): from the level identity, as the two weights sum to at most 1.
 
     At most `paper_bound` for every 0 < k < n. For n >= 2k it is attained: see `detector`.
     """
@@ -96,8 +96,8 @@ def gaussian_square(
 
         E f^(A)^2 = sum_m c_m^2 E[chi_A(s) (mean s)^m],   c_m = E[function(Z + b) He_m(Z)] / sqrt(m!),
 
-    and E[chi_A(s) (mean s)^m] = m! n^-m [t^m] sinh(t)^a cosh(t)^(n-a) >= 0, nonzero for m = a, a+2, ... Every
-    term is nonnegative, so small values keep their digits (about 12). ``terms`` of them are summed; for
+    and E[chi_A(s) (mean s)^m] = m! n^-m [t^m] sinh(t)^a cosh(t)^(n-a) >= 0, nonzero for m = a, a+2, ... No
+    term is negative, so small values are accurate to about 12 digits. ``terms`` of them are summed; for
     analytic functions c_m^2 falls like exp(-const sqrt(m)). Cost: a quadrature of 1,200 points per term.
     """
     from scipy.special import gammaln
@@ -112,7 +112,7 @@ def gaussian_square(
         chaos[m] = values @ now
         before, now = now, (z * now - np.sqrt(m) * before) / np.sqrt(m + 1)
     degree = size + 2 * np.arange(terms)
-    # in t / sqrt(n), so that no coefficient leaves the range of float64
+    # in t / sqrt(n), so that no coefficient overflows
     order = np.arange(terms)
     odd = np.exp(-order * np.log(n_bits) - gammaln(2 * order + 2))
     even = np.exp(-order * np.log(n_bits) - gammaln(2 * order + 1))
@@ -124,7 +124,7 @@ def gaussian_square(
 def normal_partials(
     function: Callable[[Floats], Floats], weights: Floats, bias: float, k_window: int
 ) -> Floats:
-    """f^(I xor {j}) for f(x) = function(<w, x> + b), all j, I the first k bits, with a normal for <w, x>.
+    """f^(I xor {j}) for f(x) = function(<w, x> + b), all j, I the first k bits, if <w, x> were normal.
 
     In f^(A) = (2 pi)^-1 int F(t) e^(itb) prod_{i in A} i sin(t w_i) prod_{i not in A} cos(t w_i) dt put
     cos z = exp(-z^2/2) and sin z = z exp(-z^2/6), which is wrong by O(z^4) only. With m = |A|,
@@ -133,8 +133,8 @@ def normal_partials(
         v^2 = sum_i w_i^2 - (2/3) sum_{i in A} w_i^2,
 
     where v is taken at A = I for all j; no weight may be 0. For weights N(0, 1/n) the relative error falls
-    like 1/n (at most 5 % at n = 1024, k = 10). It tells the size of one neuron's gradient, where
-    :func:`gaussian_square` is a mean over neurons that a few large ones make. Cost: 1,200 points.
+    like 1/n (at most 5 % at n = 1024, k = 10). This is the gradient of one neuron, while
+    :func:`gaussian_square` is a mean dominated by a few large neurons. Cost: 1,200 points.
     """
     inside = np.arange(len(weights)) < k_window
     spread = np.sqrt((weights**2).sum() - (weights[inside] ** 2).sum() * 2 / 3)
@@ -150,7 +150,7 @@ def normal_partials(
 
 
 def _power(series: Floats, exponent: int) -> Floats:
-    """A power series to a natural power, cut at its length; squarings only, so positive terms stay so."""
+    """A power series to a natural power, truncated to its length; by products, so positive terms stay so."""
     result = np.zeros_like(series)
     result[0] = 1
     while exponent:

@@ -28,7 +28,7 @@ def masks(sets: Ints) -> Ints:
 
 
 def all_orders(n_bits: int) -> NDArray[np.int8]:
-    """All n! orders of the bits, one a row. Built by inserting bit after bit; n = 9 is 3 MB."""
+    """All n! orders of the bits, one per row, built by inserting bit after bit; n = 9 takes 3 MB."""
     orders = np.zeros((1, 1), dtype=np.int8)
     for bit in range(1, n_bits):
         new = np.full((len(orders), 1), bit, dtype=np.int8)
@@ -37,7 +37,7 @@ def all_orders(n_bits: int) -> NDArray[np.int8]:
 
 
 def rotations(n_bits: int) -> NDArray[np.int8]:
-    """The n cyclic shifts of the bits, one a row."""
+    """The n cyclic shifts of the bits, one per row."""
     return ((np.arange(n_bits)[:, None] + np.arange(n_bits)) % n_bits).astype(np.int8)
 
 
@@ -58,11 +58,11 @@ def window_masks(orders: NDArray[np.integer], k_window: int) -> Ints:
 
 
 def hit_orders(n_bits: int, k_window: int) -> int:
-    """Of the n! orders, how many have a given k-set as a window: (n - k + 1) k! (n - k)!.
+    """How many of the n! orders have a given k-set as a window: (n - k + 1) k! (n - k)!.
 
     The windows of one order are different sets, so at most one of them is the given one: the events
     "window j is the set" exclude each other and each has probability 1 / C(n, k). The probability of a
-    hit is (n - k + 1) / C(n, k) exactly, not only a union bound.
+    hit is therefore exactly (n - k + 1) / C(n, k), not just at most that.
     """
     return (n_bits - k_window + 1) * factorial(k_window) * factorial(n_bits - k_window)
 
@@ -101,14 +101,14 @@ def sq_dimension(n_bits: int, k_window: int) -> int:
     The dimension is the largest d with d functions of the class whose pairwise correlations are at most
     1/d (Blum et al. 1994, up to the power of d). The parities on at most k bits are orthogonal k-juntas, so
     d is at least the sum; those on exactly k bits give the C(n, k) that the paper's argument uses. It is
-    not more (derived here): k-juntas lie in the span of these parities, and the Gram matrix G of d
+    no larger (derived here): k-juntas lie in the span of these parities, and the Gram matrix G of d
     functions with correlations at most 1/d has rank >= (tr G)^2 / tr G^2 >= d^2 / (d + (d-1)/d) > d - 1.
     """
     return sum(comb(n_bits, size) for size in range(k_window + 1))
 
 
 def junta_tables(n_bits: int, k_window: int) -> Ints:
-    """All k-juntas, a row each, as tables of -1, 1 over the 2^n inputs; C(n, k) 2^(2^k) rows."""
+    """All k-juntas, one per row, as tables of -1, 1 over the 2^n inputs; C(n, k) 2^(2^k) rows."""
     inputs = np.arange(2**n_bits)
     functions = 1 - 2 * ((np.arange(2**2**k_window)[:, None] >> np.arange(2**k_window)) & 1)
     rows = []

@@ -1,11 +1,11 @@
 """k-patterns (Malach & Shalev-Shwartz, Definition 3) on all of {-1,1}^n, as tables over codes.
 
-A word z of {-1,1}^k has the *code* sum_i 2^(k-i) [z_i = 1]: a binary number, -1 as 0, the first bit in
-front. The window j of an input x, x_j..x_{j+k-1}, then has the code (code of x >> (n - k + 1 - j)) mod 2^k,
-and whatever looks at windows works with tables of 2^k numbers. ``n_bits`` = n, ``k_window`` = k, ``position``
-= j*, counted from 1 as in the paper.
+A word z of {-1,1}^k has the *code* sum_i 2^(k-i) [z_i = 1]: a binary number with -1 as 0 and the first bit as
+the leading one. The window j of an input x, x_j..x_{j+k-1}, then has the code (code of x >> (n - k + 1 - j))
+mod 2^k, and functions of windows are tables of 2^k numbers. ``n_bits`` = n, ``k_window`` = k, ``position`` =
+j*, counted from 1 as in the paper.
 
-There are n - k + 1 windows. The paper's sums end at n - k, which leaves out the last one: a pattern at
+There are n - k + 1 windows. The paper's sums end at n - k, which omits the last one: a pattern at
 j* = n - k + 1 could then not be represented at all.
 """
 
@@ -49,7 +49,7 @@ def target(kind: str | Sequence[float], k_window: int, seed: int = 0) -> Floats:
     """g: {-1,1}^k -> {-1,1} as a table over codes.
 
     *parity* prod z_i; *and* 1 only at the word of ones; *majority* the sign of sum z_i, -1 at a tie;
-    *dictator* z_1; *random* fair signs from ``seed``; or a table of 2^k signs of one's own.
+    *dictator* z_1; *random* fair signs from ``seed``; or any table of 2^k signs.
     """
     words = cube(k_window)
     if kind == "parity":
@@ -84,7 +84,7 @@ def labels(n_bits: int, table: Floats, position: int) -> Floats:
 
 
 def distribution(law: str, n_bits: int) -> Floats:
-    """P(x) for all inputs, shape (2^n,). Theorem 4 allows any distribution, so some unlike each other.
+    """P(x) for all inputs, shape (2^n,). Theorem 4 allows any distribution; these differ widely.
 
     *uniform*; *biased* independent bits of mean 1/2; *markov* a fair first bit, each next one equal to the
     one before with probability 3/4; *point* all mass on the input of ones, where all windows agree.

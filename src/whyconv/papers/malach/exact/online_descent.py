@@ -5,7 +5,7 @@
                          + |theta_1| mean |grad f_t(theta_t)| + eta mean |grad f_t(theta_t)|^2
 
 for convex f_t and every theta*. The last eta can be halved (write theta_t - theta* as (theta_t - theta_1) -
-theta* and theta_1; the first part is a descent from 0), and no further.
+theta* plus theta_1; the first part is a descent from 0), but not reduced further.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The initial gradient of an FCN with the paper's initialisation, w = +-1/k and b = 1/k - 1, as fractions.
 
 Malach & Shalev-Shwartz start a CNN there (Theorem 4). Independent signs are permutation invariant, so Theorem
-12 speaks of an FCN of n inputs that starts there too. sigma(z) = clip(z, 0, 1). The square of a coefficient
+12 also applies to an FCN of n inputs that starts there. sigma(z) = clip(z, 0, 1). The square of a coefficient
 is the same for all signs, so it is its own expectation. Krawtchouk polynomials, summed by parts.
 """
 

@@ -1,8 +1,8 @@
-"""The networks of :mod:`.window_descent` once more, word for word from the paper, all q filters.
+"""The networks of :mod:`.window_descent`, implemented literally from the paper with all q filters.
 
 Malach & Shalev-Shwartz, Definitions 1 and 11 with n - k + 1 windows, and the gradients of the proof of
-Lemma 8: loops over inputs and windows, vectors over filters, no tables, no multiplicities. Slow and easy to
-believe; it shares no code with the compressed descent and must walk the same way.
+Lemma 8: loops over inputs and windows, vectors over filters, no tables, no multiplicities. Slow but easy to
+verify; it shares no code with the compressed descent and must give the same trajectory.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class PlainNetwork:
         return window if len(self.filters) > 1 else 0
 
     def inner(self, bits: Floats, window: int) -> Floats:
-        """W^(j) x_{j..j+k-1} + b + shift, what the ramp is applied to; shape (q,)."""
+        """W^(j) x_{j..j+k-1} + b + shift, the argument of the clip; shape (q,)."""
         k_window = self.filters.shape[2]
         return self.filters[self.bank(window)] @ bits[window : window + k_window] + self.bias + self.shift
 
@@ -80,7 +80,7 @@ def descend(
     steps: int,
     probes: tuple[Floats, ...] = (),
 ) -> PlainPath:
-    """Plain gradient descent; changes ``network``. A step costs examples * windows * q * k, in loops."""
+    """Plain gradient descent; changes ``network``. Cost per step: examples * windows * q * k, in loops."""
     first = network.filters.copy()
     loss, norms, drift, gradients, probe_loss = [], [], [], [], []
     for t in range(steps + 1):

@@ -1,8 +1,8 @@
-"""One small k-pattern problem walked twice: compressed to types, and plainly with all q filters.
+"""Two descents on one small k-pattern problem: compressed to types, and with all q filters.
 
-The claims on gradient descent rest on :mod:`.window_descent`, which is exact only if its
-compression is. Here both descents start from the same W^(0), large enough a step to bend everything
-(margins cross 1, activations cross 0), and ``gap`` says how far apart they ever are.
+The claims on gradient descent rest on :mod:`.window_descent`, which is exact only if its compression is. Here
+both descents start from the same W^(0), with steps large enough to cross every kink (margins cross 1,
+activations cross 0), and ``gap`` is their largest distance.
 """
 
 from __future__ import annotations
@@ -77,11 +77,10 @@ def walk(
 ) -> Walks:
     """Both descents on one k-pattern problem; eta T = ``reach``; an LCN if not ``shared``.
 
-    Labels, distribution and u* are computed once and handed to both (u* copy by copy to the plain network);
-    forward pass, gradients, steps and norms are not shared. So ``gap`` certifies the descent at this q, and
-    says nothing of how the problem was set.
-    ``activation``, ``start``, ``windows`` as in :func:`.window_descent.descend`. Cost about
-    2 ms a step at n = 4.
+    Labels, distribution and u* are computed once and passed to both (u* copy by copy to the plain network);
+    forward pass, gradients, steps and norms are not shared. So ``gap`` certifies the descent at this q, but
+    not the setup of the problem. ``activation``, ``start``, ``windows`` as in
+    :func:`.window_descent.descend`. Cost about 2 ms per step at n = 4.
     """
     sigma, rng = activation or Ramp(), np.random.default_rng(seed)
     seen = windows or k_patterns.window_count(n_bits, k_window)

@@ -15,16 +15,16 @@ Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 COUNTEREXAMPLE = Ramp(cap=6.0, shift=5.0)
-"""sigma(z) = clip(5 + z, 0, 6): with the start of Theorem 4 its values lie near 5, so |u| grows faster than
-eta T sqrt(q). The clipped ReLU starts at values of at most 1/k and cannot show that Lemma 8 lacks its c."""
+"""sigma(z) = clip(5 + z, 0, 6): with the start of Theorem 4 its values are near 5, so |u| grows faster than
+eta T sqrt(q). The clipped ReLU starts at values of at most 1/k and cannot show that Lemma 8 lacks the c."""
 
 
 @dataclass(frozen=True)
 class Batch:
     """Problems of one size, the filters drawn for them, and u* of Lemma 6.
 
-    ``labels``, ``weights`` (runs, 2^n); ``counts`` (runs, banks, 2^k); ``star`` (runs, banks, windows a bank,
-    2^k).
+    ``labels``, ``weights`` (runs, 2^n); ``counts`` (runs, banks, 2^k); ``star`` (runs, banks, windows per
+    bank, 2^k).
     """
 
     n_bits: int
@@ -36,7 +36,7 @@ class Batch:
 
     @property
     def width(self) -> int:
-        """q, the number of filters of a window."""
+        """q, the number of filters per window."""
         return int(self.counts[0, 0].sum())
 
     def norms(self, readout: Floats) -> Floats:
@@ -61,7 +61,7 @@ def batch(
     shared: bool = True,
     seed: int = 0,
 ) -> Batch:
-    """Every target at every position under every distribution, each with filters of its own draw."""
+    """Every target at every position under every distribution, each with its own random filters."""
     windows = k_patterns.window_count(n_bits, k_window)
     problems = [(kind, at, law) for kind in kinds for at in positions for law in laws]
     rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Corollary 5 of Malach & Shalev-Shwartz as a calculator: the q, T, eta and m that Theorem 4 asks for.
+"""Corollary 5 of Malach & Shalev-Shwartz as a calculator: the q, T, eta and m that Theorem 4 requires.
 
 The corollary hides constants and, for k = log n, prints too few logarithms: the second term of the bound,
 2 (2^k k)^2 / sqrt(q n), is at most eps only for q >= 4 eps^-2 n^3 log^4 n, not log^2 n, and T then needs
@@ -18,7 +18,7 @@ from whyconv.papers.malach.exact.k_patterns import require_sizes, window_count
 
 @dataclass(frozen=True)
 class Sizes:
-    """What training and sample must have, and the three terms of Theorem 4 at these sizes (sum <= eps/2)."""
+    """Sufficient sizes of training and sample, and the three terms of Theorem 4 for them (sum <= eps/2)."""
 
     width: int
     steps: int
@@ -28,7 +28,7 @@ class Sizes:
 
 
 def sizes(n_bits: int, k_window: int, eps: float, delta: float, cap: float = 1.0) -> Sizes:
-    """Sufficient q, T, eta, m, so that with probability 1 - delta some iterate errs on at most eps.
+    """Sufficient q, T, eta, m for some iterate to have an error of at most eps, with probability 1 - delta.
 
     q: the first two terms together at most eps/4, and q > 2^(k+3) log(2^(k+1) / delta). T: the third term at
     most eps/4. Then the average training loss is at most eps/2, so the iterate of least training loss is; m
@@ -45,7 +45,7 @@ def sizes(n_bits: int, k_window: int, eps: float, delta: float, cap: float = 1.0
         samples = samples_needed(n_bits, k_window, width, eps / 2, delta / 2)
     except OverflowError:
         raise UserError(
-            f"n = {n_bits}, k = {k_window}, eps = {eps} ask for numbers above 1e308; "
+            f"n = {n_bits}, k = {k_window}, eps = {eps} need numbers above 1e308; "
             "take a smaller k or a larger eps."
         ) from None
     terms = stated_terms(n_bits, k_window, width, steps, cap)
@@ -74,7 +74,7 @@ def samples_needed(n_bits: int, k_window: int, width: int, gap: float, delta: fl
 
     With probability 1 - ``delta``, error and training error of every network then differ by at most ``gap``
     (Anthony & Bartlett, Theorem 4.3). This is about 0-1 error: hinge loss is unbounded, and the paper's VC
-    argument says nothing about it. Found by doubling and halving, to a relative 1e-9.
+    argument does not apply to it. Found by doubling and bisection, to a relative 1e-9.
     """
 
     def enough(samples: float) -> bool:

@@ -8,11 +8,11 @@ Malach & Shalev-Shwartz, Definitions 1 and 11, trained as in Theorem 4 (b is not
 with one W for all windows (CNN) or one for each (LCN), and n - k + 1 windows.
 
 **Compression.** Filters that start equal stay equal: W^(0) has only 2^k different rows and u^(0) = 0, so
-the q filters are 2^k *types* with multiplicities |J_z| (``counts``). The forward pass weighs a type by its
+the q filters are 2^k *types* with multiplicities |J_z| (``counts``). The forward pass weights a type by its
 multiplicity; the gradient of one copy does not. Time and memory do not depend on q. A window takes 2^k
 values, so everything is a table: activations by (type, value), outputs by (window, value).
 
-Axes: runs r (side by side, each with its own labels, distribution and filters), banks f (1 for a CNN, one a
+Axes: runs r (side by side, each with its own labels, distribution and filters), banks f (1 for a CNN, one per
 window for an LCN), windows g within a bank, types z, values v, inputs x. Flattened, (f, g) numbers the
 windows. Kinks: the hinge's subgradient is 0 at margin 1, sigma' is 0 at both kinks.
 """
@@ -42,7 +42,6 @@ class Ramp:
     shift: float = 0.0
 
     def __call__(self, z: Floats) -> Floats:
-        """sigma(z)."""
         return np.minimum(np.maximum(z + self.shift, 0.0), self.cap)
 
     def slope(self, z: Floats) -> Floats:
@@ -53,12 +52,12 @@ class Ramp:
 
 @dataclass(frozen=True)
 class Path:
-    """What the lemmas speak of at t = 0, 1, ..., T, and the last parameters. Norms are those of all q copies.
+    """The quantities of the lemmas at t = 0, 1, ..., T, and the last parameters. Norms are over all q copies.
 
     ``loss``, ``error`` (sign of h against f, 0 counts as wrong) have shape (T + 1, runs); ``readout_norms``
     = |u^(t,j)| (T + 1, runs, windows); ``drift`` = |W^(t) - W^(0)|_F (T + 1, runs, banks); ``gradients`` =
     |dL/du| at t = 0..T-1 (T, runs); ``probe_loss`` the loss of (u*, W^(t)) for the given readouts u*
-    (T + 1, runs, probes); ``readout`` (runs, banks, windows a bank, types), ``filters`` (runs, banks,
+    (T + 1, runs, probes); ``readout`` (runs, banks, windows per bank, types), ``filters`` (runs, banks,
     types, k).
     """
 
@@ -78,16 +77,16 @@ class Path:
 
 
 def draw_counts(rng: np.random.Generator, width: int, k_window: int, runs: int = 1, banks: int = 1) -> Ints:
-    """|J_z| for W ~ {-1/k, 1/k}^{q x k}, q = ``width``: multinomial, equal chances; (runs, banks, 2^k)."""
+    """|J_z| for W ~ {-1/k, 1/k}^{q x k}, q = ``width``: uniform multinomial; (runs, banks, 2^k)."""
     types = 2**k_window
     return rng.multinomial(width, np.full(types, 1 / types), (runs, banks))
 
 
 def separator(counts: Ints, table: Floats, position: int, windows: int) -> Floats:
-    """u* of Lemma 6 per copy: k g(z) / |J_z| at window j*, 0 elsewhere; (runs, banks, windows a bank, 2^k).
+    """u* of Lemma 6 per copy: k g(z) / |J_z| at window j*, 0 elsewhere; (runs, banks, windows per bank, 2^k).
 
     ``counts`` (runs, banks, 2^k), ``table`` = g (runs, 2^k) or (2^k,), ``position`` = j*. Types without a
-    copy get 0: nothing carries their value.
+    copy get 0.
     """
     runs, banks, types = counts.shape
     k_window = types.bit_length() - 1
@@ -114,13 +113,12 @@ def descend(
     """T = ``steps`` steps of size eta = ``step`` from the start of Theorem 4, several runs side by side.
 
     ``labels`` and ``weights`` = f(x) and P(x), shape (runs, 2^n); ``counts`` = |J_z|, shape (runs, banks,
-    2^k) with 1 bank for a CNN and one a window for an LCN. ``activation`` is the clipped ReLU with c = 1
-    unless given, ``bias`` 1/k - 1. ``probes`` are readouts u* (runs, probes, banks, windows a bank, 2^k)
-    whose loss is recorded. Departures for controls: ``start`` is every u_i^(0); ``windows`` = n - k leaves
-    out the last window, as the paper's sums do. ``stop_at`` ends the descent once every run's loss is so
-    low.
+    2^k) with 1 bank for a CNN and one per window for an LCN. ``activation`` is the clipped ReLU with c = 1
+    unless given, ``bias`` 1/k - 1. ``probes`` are readouts u* (runs, probes, banks, windows per bank, 2^k)
+    whose loss is recorded. Deviations for controls: ``start`` is every u_i^(0); ``windows`` = n - k omits
+    the last window, as the paper's sums do. The descent ends once every run's loss is at most ``stop_at``.
 
-    Cost a step and run: 2 (n-k+1) 2^k (2^n + 2^(k+1)) multiplications, whatever q; at n = 4 about 0.1 ms.
+    Cost per step and run: 2 (n-k+1) 2^k (2^n + 2^(k+1)) multiplications for any q; at n = 4 about 0.1 ms.
     """
     sigma = activation or Ramp()
     runs, banks, types = counts.shape
@@ -156,7 +154,7 @@ def descend(
 
 
 class _Record:
-    """The arrays of a :class:`Path`, filled as a descent goes; it changes nothing of the descent.
+    """The arrays of a :class:`Path`, filled during a descent, which they do not affect.
 
     ``labels``, ``weights``, ``counts``, ``probes`` as in :func:`descend`; ``seen`` = [window value is v],
     (windows * values, inputs); ``first`` = W^(0).
@@ -182,7 +180,7 @@ class _Record:
         self.gradients, self.probe_loss = np.empty((steps, runs)), np.empty((*marks, probed))
 
     def state(self, t: int, readout: Floats, filters: Floats, active: Floats, margins: Floats) -> None:
-        """What is known of the parameters after t steps; ``active`` (runs, banks, types, values)."""
+        """Record the parameters after t steps; ``active`` (runs, banks, types, values)."""
         self.loss[t] = (self._weights * np.maximum(1 - margins, 0.0)).sum(axis=1)
         self.error[t] = (self._weights * (margins <= 0)).sum(axis=1)
         self.norms[t] = np.sqrt((self._copies * readout**2).sum(axis=3))
@@ -193,11 +191,11 @@ class _Record:
             self.probe_loss[t] = (self._weights[:, None] * missing).sum(axis=2)
 
     def gradient(self, t: int, by_readout: Floats) -> None:
-        """|dL/du| of the step that follows t, over all copies."""
+        """Record |dL/du| of step t + 1, over all copies."""
         self.gradients[t] = np.sqrt((self._copies * by_readout**2).sum(axis=(1, 2, 3)))
 
     def path(self, last: int, readout: Floats, filters: Floats) -> Path:
-        """Cut after ``last`` steps."""
+        """The record up to ``last`` steps."""
         loss, error, norms, drift, probe_loss = (
             each[: last + 1] for each in (self.loss, self.error, self.norms, self.drift, self.probe_loss)
         )
@@ -208,7 +206,7 @@ class _Record:
 def outputs(readout: Floats, filters: Floats, counts: Ints, n_bits: int, sigma: Ramp | None = None) -> Floats:
     """h(x) for all inputs, (runs, 2^n), of parameters as :class:`Path` holds them; b_i = 1/k - 1.
 
-    Window by window from the definition, so that a network trained on a sample can be judged on all inputs.
+    Window by window from the definition, to test a network trained on a sample on all inputs.
     """
     runs, banks, _, k_window = filters.shape
     ramp, inputs = sigma or Ramp(), cube(n_bits)

@@ -1,7 +1,7 @@
 """Random first layers on windows of bits (Malach & Shalev-Shwartz, Lemma 6): what their readouts can express.
 
-At W ~ {-1/k, 1/k}^{q x k}, b_i = 1/k - 1, a filter of sign pattern z answers 1/k to the window z and 0 to all
-others: <w, z'> + b = (1 - 2 * Hamming(z, z')) / k. So a readout at one window writes any g as a table.
+At W ~ {-1/k, 1/k}^{q x k}, b_i = 1/k - 1, a filter of sign pattern z gives 1/k on the window z and 0 on all
+others: <w, z'> + b = (1 - 2 * Hamming(z, z')) / k. So a readout at one window can express any g as a table.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def worst_error_over_targets(k_window: int, activation: Activation, bias: float)
 def separator_norm(counts: Ints, k_window: int) -> float:
     """|u*| = k sqrt(sum_z 1/|J_z|), exactly, for ``counts`` = |J_z| > 0.
 
-    Also the least norm of any exact readout at one window, since types answer to disjoint windows.
+    Also the least norm of any exact readout at one window, since types respond to disjoint windows.
     """
     return float(k_window * np.sqrt((1 / counts).sum()))
 
@@ -40,7 +40,7 @@ def separator_norm(counts: Ints, k_window: int) -> float:
 def features(filters: Floats, inputs: Floats, windows: range, activation: Activation, bias: float) -> Floats:
     """sigma(W x_{j..j+k-1} + b) for the given windows j (from 0), side by side; (inputs, windows * q).
 
-    From Definition 1 as it stands; ``filters`` = W, shape (q, k).
+    Directly from Definition 1; ``filters`` = W, shape (q, k).
     """
     k_window = filters.shape[1]
     return np.hstack([activation(inputs[:, j : j + k_window] @ filters.T + bias) for j in windows])

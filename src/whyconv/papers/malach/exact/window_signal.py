@@ -1,10 +1,10 @@
-"""What a CNN's windows see of a target at u = 0 (Malach & Shalev-Shwartz, section 5), over all window sets.
+"""The gradient that a CNN's windows get from a target at u = 0 (Malach & Shalev-Shwartz, section 5).
 
 At u = 0 the network is 0, so for uniform bits dL/du^(j) = -E[f(x) sigma(W x_window + b)], and dL/dW = 0. Of
 the target's Fourier expansion only the sets A inside the window count: E = sum_{A in window} f^(A) s^(A).
-A parity has the one set I, so a window that does not contain all of I sees exactly nothing; a majority has
-all its single bits, so every window that meets I sees something. ``subset`` = I; ``windows``: a row of bits
-for each window.
+A parity has the single set I, so a window that does not contain all of I gets exactly 0; a majority has all
+its single bits, so every window that meets I gets a signal. ``subset`` = I; ``windows``: a row of bits for
+each window.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ Target = Callable[[NDArray], NDArray]
 
 
 def parity(bits: NDArray) -> NDArray:
-    """The product of the bits."""
     return bits.prod(axis=1)
 
 
@@ -45,7 +44,7 @@ def in_integers(target: Target, subset: Ints, windows: Ints, n_bits: int) -> Int
     """For each window max_z |sum of f(x) over the inputs x whose window content is z|, exact.
 
     Divided by w 2^n, w the window's width, it is the largest |dL/du^(j)| of the paper's filters +-1/w with
-    b = 1/w - 1, each of which answers 1/w to one content and 0 to all others. Cost 2^(n+w) per window.
+    b = 1/w - 1, each of which gives 1/w on one content and 0 on all others. Cost 2^(n+w) per window.
     """
     codes = np.arange(2**n_bits)
     labels = target(1 - 2 * ((codes[:, None] >> subset) & 1)).astype(np.int64)
@@ -55,7 +54,7 @@ def in_integers(target: Target, subset: Ints, windows: Ints, n_bits: int) -> Int
 
 
 def orders_that_show(target: Target, subset: Ints, n_bits: int, width: int) -> int:
-    """Of all n! orders of the bits, how many have a window of ``width`` bits that sees the target."""
+    """How many of the n! orders of the bits have a window of ``width`` bits that gets a signal."""
     windows = juntas.subsets(n_bits, width)
     seen = np.zeros(2**n_bits, dtype=bool)
     seen[juntas.masks(windows)] = in_integers(target, subset, windows, n_bits) > 0
