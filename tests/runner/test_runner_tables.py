@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 from runner_fakes import FakeGrid, options, row, trial
 
-from whyconv.api import Run, open_runs
+from whyconv.api import open_runs
 from whyconv.cli import terminal
 from whyconv.cli.main import _json, _run_as_json
 from whyconv.report.assemble import section
 from whyconv.report.sections import study_section
 from whyconv.runner.coordinator import complete
+from whyconv.runs import Run
 from whyconv.studies import Judgement
 from whyconv.verdict import Evidence
 

@@ -8,7 +8,8 @@ from html import escape
 from typing import Any
 
 from whyconv.report.notation import prose
-from whyconv.report.wording import MEANINGS, SOURCES, badge, count, duration, numbers
+from whyconv.report.wording import MEANINGS, SOURCES, badge, numbers
+from whyconv.text import count, duration
 
 Entry = Mapping[str, Any]
 """A claim as :class:`whyconv.report.html.Page` takes it."""

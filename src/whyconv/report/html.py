@@ -19,8 +19,9 @@ from whyconv.report import theme
 from whyconv.report.claims import claims_table, stuck, tally
 from whyconv.report.embedding import bundle
 from whyconv.report.sections import study_section
-from whyconv.report.wording import command, count
+from whyconv.report.wording import command
 from whyconv.runner.folder import telling, write_whole
+from whyconv.text import count
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -7,19 +7,11 @@ from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from whyconv.measure.intervals import intervals_shown
 from whyconv.report.figures import figure, picture
 from whyconv.report.notation import prose
-from whyconv.report.wording import (
-    badge,
-    command,
-    count,
-    intervals_shown,
-    means_of,
-    numbers,
-    seeds,
-    table,
-    undecided,
-)
+from whyconv.report.wording import badge, command, numbers, table
+from whyconv.text import count, means_of, seeds, undecided
 
 if TYPE_CHECKING:
     import pandas as pd

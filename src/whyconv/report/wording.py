@@ -12,9 +12,7 @@ from whyconv.report.notation import prose
 from whyconv.verdict import Verdict
 
 if TYPE_CHECKING:
-    import pandas as pd
-
-    from whyconv.studies import Judgement
+    pass
 
 MEANINGS: Mapping[str, str] = {
     "holds": "Exact: the statement was computed and is true at the sizes named.",
@@ -84,72 +82,6 @@ def _item(name: str, value: Any) -> str:
 def command(text: str) -> str:
     """A command line to copy; nothing for an empty one."""
     return f'<pre class="command"><code>{escape(text)}</code></pre>' if text else ""
-
-
-def seeds(values: Sequence[int]) -> str:
-    """Seeds with runs contracted.
-
-    >>> seeds([0, 1, 2, 3, 4]), seeds([7]), seeds([0, 1, 5])
-    ('seeds 0–4', 'seed 7', 'seeds 0, 1, 5')
-    """
-    if not values:
-        return "no seeds"
-    runs: list[list[int]] = []
-    for value in sorted(set(values)):
-        if runs and value == runs[-1][-1] + 1:
-            runs[-1].append(value)
-        else:
-            runs.append([value])
-    parts = [f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
-    return f"seed{'s' if len(set(values)) > 1 else ''} {', '.join(parts)}"
-
-
-def words(column: str) -> str:
-    """A measured column as it is spoken of: ``test_error`` is the test error."""
-    return column.replace("_", " ")
-
-
-def means_of(outcome: str, counts: Iterable[int]) -> str:
-    """The title of a table of means; with one repetition everywhere there is nothing but what it gave.
-
-    >>> means_of("test_error", [5, 5]), means_of("test_error", [1, 1])
-    ('Mean test error with 95 % intervals', 'Test error of one repetition: no intervals')
-    """
-    if max(counts, default=0) == 1:
-        return f"{words(outcome).capitalize()} of one repetition: no intervals"
-    return f"Mean {words(outcome)} with 95 % intervals"
-
-
-def undecided(judgement: Judgement, repetitions: int) -> str:
-    """What it takes to decide, where that is more repetitions; else empty. It stands in place of an alarm."""
-    if {judgement.evidence.verdict, judgement.control.verdict} != {"undecided"}:
-        return ""
-    if repetitions == 1:
-        return "One repetition leaves the verdict and the control undecided: more seeds are needed."
-    return "The verdict and the control are undecided: more seeds may decide."
-
-
-def intervals_shown(summary: pd.DataFrame) -> pd.DataFrame:
-    """A table of means where an interval that does not exist is missing, not infinite."""
-    ends = summary[["low", "high"]]
-    return summary.assign(**ends.where(ends.abs() < math.inf))
-
-
-def count(quantity: int, singular: str, plural: str | None = None) -> str:
-    """``3 rows``, ``1 row``, ``no rows``."""
-    word = singular if quantity == 1 else plural or f"{singular}s"
-    return f"{f'{quantity:,}' if quantity else 'no'} {word}"
-
-
-def duration(seconds: float | None) -> str:
-    """Seconds, minutes or hours, whichever reads best."""
-    if seconds is None or not math.isfinite(seconds):
-        return ""
-    if seconds < 1:
-        return f"{1000 * seconds:.0f} ms"
-    if seconds < 120:
-        return f"{seconds:.1f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
 
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

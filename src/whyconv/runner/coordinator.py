@@ -32,6 +32,7 @@ from whyconv.runner.planning import Planner
 from whyconv.runner.pool import Outcome, Pool
 from whyconv.runner.reasons import Reasons
 from whyconv.runner.store import Store
+from whyconv.text import labelled
 from whyconv.trial import Row
 
 if TYPE_CHECKING:
@@ -96,7 +97,6 @@ class _Run:
     ) -> None:
         self._study, self._planner = study, planner
         self._store, self._options, self._watch = store, options, watch
-        self._began = time.monotonic()
         found = store.contents() if store.found is None else store.found
         stored, damaged = found.rows(), store.repair.lost if store.repair else frozenset()
         self._here = environment.describe()
@@ -129,11 +129,7 @@ class _Run:
                     planned = self._plan()
                     missing = self._missing()
         self._store.check_in_place()
-        rows = {key: self._rows[key] for key in self.points}
-        reused = len(self._reusable.intersection(rows))
-        failed = sum(row.status == "failed" for row in rows.values())
-        seconds = time.monotonic() - self._began
-        return Summary(planned, rows, reused, len(rows) - reused, failed, seconds)
+        return Summary(planned, {key: self._rows[key] for key in self.points})
 
     def tidy(self) -> None:
         """Leave nothing empty behind."""
@@ -170,6 +166,7 @@ class _Run:
                     workers=self._workers,
                     new=tuple(point.trial for point in missing),
                     kept=frozenset(self._rows.keys() & self.points),
+                    outlook=self._planner.outlook,
                 )
             )
         return planned
@@ -253,7 +250,7 @@ class _Run:
         return row
 
     def _stopped(self, row: Row) -> TrialFailed:
-        labels = _told(self.points[row.key].labels)
+        labels = labelled(self.points[row.key].labels)
         return TrialFailed(
             f"the trial {labels} failed ({row.error}); the other rows are kept, and the run goes on "
             "without --fail-fast."
@@ -272,7 +269,3 @@ class _Run:
         finally:
             with system.deferred_interrupt():
                 pool.close()
-
-
-def _told(labels: Mapping[str, object]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in labels.items())

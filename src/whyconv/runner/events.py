@@ -65,6 +65,8 @@ class Planned:
     """The trials that are about to run."""
     kept: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """The keys of the plan's trials that have a row."""
+    outlook: tuple[Trial, ...] = field(default=(), compare=False, repr=False)
+    """The trials that an adaptive study is likely to plan in all."""
     differences: tuple[str, ...] = field(default=(), compare=False)
     """What is different about those other environments, in words."""
     workers: int = field(default=1, compare=False)
@@ -116,16 +118,6 @@ class Summary:
 
     points: list[Point]
     rows: Mapping[str, Row]
-    reused: int
-    ran: int
-    failed: int
-    """Rows of this study that say *failed*, old and new."""
-    seconds: float
-
-    @property
-    def total(self) -> int:
-        """The number of different trials."""
-        return len(self.rows)
 
 
 class Interrupted(KeyboardInterrupt):
