@@ -1,4 +1,4 @@
-"""Imports go one way: no cycles among modules or rooms, those inside functions counted; rooms know their place."""
+"""Imports go one way: no cycles among modules or rooms, imports inside functions counted, and layers."""
 
 import ast
 from collections.abc import Iterator
@@ -20,7 +20,7 @@ NEVER = {
     "report": ("papers", "cli", "api", "claims"),
     "papers": ("cli", "api"),
 }
-"""What a room never imports. Only ``cli`` imports ``cli``: that follows, since everything else is below it."""
+"""What a room never imports."""
 
 
 def module_name(path: Path) -> str:
