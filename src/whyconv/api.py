@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shlex
 import time
+import traceback
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -23,7 +24,7 @@ from whyconv.runs import Run, runs_of
 from whyconv.settings import configure
 from whyconv.spec import to_json
 from whyconv.tasks.images import use_folder
-from whyconv.verdict import Evidence, Verdict
+from whyconv.verdict import Evidence, Verdict, control_fault
 
 RUNS = "whyconv-runs"
 
@@ -121,8 +122,8 @@ def check(
     """Decide claims and their controls: one by name, all of a paper, or ``all``.
 
     Each is a dictionary with the keys claim, paper, statement, source, verdict, expected, control,
-    control_verdict, numbers, seconds. ``watch`` is called with every claim's name before its
-    turn, and with "" at the end.
+    control_verdict, numbers, seconds, reference, provenance, traceback; the last is empty unless the claim
+    raised. ``watch`` is called with every claim's name before its turn, and with "" at the end.
     """
     for file in [load] if isinstance(load, str | Path) else load:
         registry.load(file)
@@ -130,7 +131,7 @@ def check(
     for claim in chosen_claims(which):
         watch(claim.name)
         begin = time.monotonic()
-        decided, broken = (_decided(claim, part) for part in ("check", "control"))
+        (decided, first), (broken, second) = (_decided(claim, part) for part in ("check", "control"))
         numbers = dict(decided.numbers)
         if broken.verdict == "error":
             numbers["error in the control"] = broken.numbers["error"]
@@ -146,30 +147,33 @@ def check(
                 "control_verdict": broken.verdict,
                 "numbers": numbers,
                 "seconds": round(time.monotonic() - begin, 3),
+                "reference": claim.reference,
+                "provenance": claim.provenance,
+                "traceback": "\n".join(filter(None, (first, second))),
             }
         )
     watch("")
     return found
 
 
-def _decided(claim: type, part: str) -> Evidence:
-    """What a claim's ``check`` or ``control`` returns; *error* if that is no evidence, or it raises.
+def _decided(claim: type, part: str) -> tuple[Evidence, str]:
+    """What a claim's ``check`` or ``control`` returns; *error* and a traceback if that is no evidence.
 
-    It must not keep the other claims from being decided, or end the program.
+    So also if it raises, which must not keep the other claims from being decided, or end the program.
     """
     try:
         found = getattr(claim(), part)()
         if not isinstance(found, Evidence) or found.verdict not in get_args(Verdict):
             raise TypeError(f"{part} returned {found!r}, and Evidence with a known verdict is needed")
-        return found
+        return found, ""
     except (Exception, SystemExit) as error:
-        return Evidence("error", {"error": said(error)})
+        return Evidence("error", {"error": said(error)}), traceback.format_exc()
 
 
 def as_expected(claim: Mapping[str, Any]) -> bool:
     """Whether the verdict is the recorded one and the control, decided itself, flips it."""
-    flipped = claim["control_verdict"] not in (claim["expected"], "undecided", "error")
-    return claim["verdict"] == claim["expected"] and flipped
+    as_recorded = claim["verdict"] == claim["expected"]
+    return as_recorded and not control_fault(claim["verdict"], claim["control_verdict"])
 
 
 def chosen_claims(which: str) -> list[Any]:

@@ -87,12 +87,17 @@ class Run:
     @property
     def failed(self) -> list[str]:
         """One line for every failed trial."""
-        lines = {}
+        return list(self.failures.values())
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """The same lines by the key of the trial's row."""
+        found = {}
         for point in self.points:
             row = self.rows.get(point.trial.key)
             if row is not None and row.status == "failed":
-                lines[row.key] = f"{labelled(point.labels)}, seed {point.trial.seed}: {row.error}"
-        return list(lines.values())
+                found[row.key] = f"{labelled(point.labels)}, seed {point.trial.seed}: {row.error}"
+        return found
 
     @cached_property
     def unfit(self) -> str:

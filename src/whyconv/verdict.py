@@ -38,6 +38,16 @@ class Evidence:
         }
 
 
+def control_fault(verdict: str, control: str, expected: str = "") -> str:
+    """What is wrong with a control, to be read after "the control"; empty where it flipped the verdict.
+
+    It must be decided, and give neither the ``verdict`` beside it nor the one ``expected``.
+    """
+    if control in (verdict, expected, "error"):
+        return "did not change the verdict"
+    return "proved nothing" if control == "undecided" or verdict == "error" else ""
+
+
 def all_above(intervals: Mapping[str, Estimate], threshold: float) -> Verdict:
     """*consistent* if every interval lies above the threshold, *fails* if one lies below, or *undecided*."""
     if not intervals:

@@ -11,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from whyconv import registry
+
 EXAMPLE = Path(__file__).parents[2] / "examples" / "top_two_pooling.py"
 TINY = [
     "run", "brutzkus.fig3a", "--set", "m=40,80", "--seeds", "2", "--workers", "2",
@@ -159,17 +161,20 @@ def test_list_names_everything_without_importing_jax(tmp_path):
 
 def test_check_speaks_json_and_fails_when_a_verdict_is_not_the_recorded_one(tmp_path):
     done = whyconv("check", "brutzkus.prop6.1", "--json", cwd=tmp_path)
-    keys = "claim paper statement source verdict expected control control_verdict numbers seconds"
+    keys = "claim paper statement source verdict expected control control_verdict numbers seconds "
+    keys += "reference provenance traceback"
     assert done.returncode == 0
     assert list(json.loads(done.stdout)[0]) == keys.split()
     own = tmp_path / "mine.py"
     text = EXAMPLE.read_text()
     own.write_text(text.replace('expected: ClassVar[Any] = "holds"', 'expected: ClassVar[Any] = "vacuous"'))
     assert whyconv("check", "own.counts-repeats", "--load", own, cwd=tmp_path).returncode == 1
-    own.write_text(text.replace("return self._difference(once=2)", "return self._difference(once=1)"))
+    own.write_text(text.replace("score(2 if broken else 1)", "score(1)"))
     unmoved = whyconv("check", "own.counts-repeats", "--load", own, cwd=tmp_path)
     assert unmoved.returncode == 1 and "unexpected" in unmoved.stdout
-    own.write_text(text.replace("return self._difference(once=2)", "return None"))
+    own.write_text(
+        text.replace("        gap = ", "        if broken:\n            return None\n        gap = ")
+    )
     empty = whyconv("check", "own.counts-repeats", "--load", own, cwd=tmp_path)
     assert empty.returncode == 1 and "control returned None" in " ".join(empty.stdout.split())
     assert "Traceback" not in empty.stderr and "0 of 1 claim as recorded." in empty.stdout
@@ -236,7 +241,7 @@ BAD = {
     "a name too long": (["run", "brutzkus.fig3a", "--out", "x" * 300], "name too long"),
     "exiting file": (["list", "--load", "exits.py"], "SystemExit"),
     "piece without words": (["list", "--load", "wordless.py"], "lacks a docstring"),
-    "half a claim": (["list", "--load", "half.py"], "lacks check, control, expected, broken"),
+    "half a claim": (["list", "--load", "half.py"], "lacks decide, expected, broken"),
     "noise below nothing": (
         ["run", "lahoti.vary-k", "--set", "task.sigma=-0.1"], "sigma = -0.1 was given: input should be"
     ),
@@ -303,7 +308,10 @@ def test_any_piece_tells_its_settings(tmp_path):
     assert told["settings"]["k_window"] == {"default": 4, "allowed": "whole number >= 1 and <= 20"}
     assert "majority" in told["settings"]["target"]["allowed"]
     paper = json.loads(whyconv("list", "malach", "--json", cwd=tmp_path).stdout)
-    assert len(paper["claims"]) == 14 and len(paper["studies"]) == 6 and not paper["tasks"]
+    for kind, plural in (("claim", "claims"), ("study", "studies")):
+        names = [piece.name for piece in registry.pieces(kind) if piece.name.startswith("malach.")]
+        assert [each["name"] for each in paper[plural]] == names and len(names) > 5
+    assert not paper["tasks"]
     assert "CLAIMS" in whyconv("list", "malach", cwd=tmp_path).stdout
     lcn = whyconv("list", "lcn", cwd=tmp_path).stdout
     assert "Definition 11" in lcn and "Lemma 6" in lcn and "stride: whole number" in lcn

@@ -128,6 +128,7 @@ def decided(name, verdict):
     return {
         "claim": name, "statement": "True.", "source": "a paper", "verdict": verdict, "expected": "holds",
         "control": "broken", "control_verdict": "fails", "numbers": {}, "seconds": 0.0,
+        "traceback": "",
     }  # fmt: skip
 
 

@@ -56,6 +56,9 @@ def claim(name: str, **more) -> dict:
         "control_verdict": "fails",
         "numbers": {"least": 2.5e-24, "runs": 5},
         "seconds": 0.25,
+        "reference": "Brutzkus & Globerson, Lemma 5.2",
+        "provenance": "derived",
+        "traceback": "",
         **more,
     }
 

@@ -150,14 +150,15 @@ def test_everything_given_is_escaped():
     table = rows(1, arms=("MLP",)).replace("MLP", evil)
     hostile = page(
         title=evil,
-        claims=[claim(evil, **dict.fromkeys(("paper", "statement", "source", "verdict", "expected"), evil)),
-                claim("b", control=evil, control_verdict=evil, numbers={evil: evil})],
+        claims=[claim(evil, **dict.fromkeys(("statement", "reference", "verdict", "expected"), evil)),
+                claim("b", control=evil, control_verdict=evil, numbers={evil: evil}),
+                claim("c", reference="", paper=evil, provenance=evil, traceback=evil)],
         sections=[
             section(
                 **dict.fromkeys(("study", "title", "reference", "criterion", "control_note", "rule"), evil),
                 figures={evil: learning_curves(table)}, pictures={evil: f"<svg>{evil}</svg>"}, command=evil,
-                settings={evil: evil}, failed=[evil], summary=summarise(table, ["arm", "m"], "test_error"),
-                tables={evil: pd.DataFrame({evil: [evil]})}, outcome=evil,
+                settings={evil: evil}, failed=[evil], tracebacks={evil: evil},
+                summary=summarise(table, ["arm", "m"], "test_error"), tables={evil: pd.DataFrame({evil: [evil]})}, outcome=evil,
             )
         ],
         environment={evil: evil},

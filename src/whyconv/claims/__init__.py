@@ -1,10 +1,11 @@
-"""Claims: one statement of a paper each, with a check, a verdict, and a control that flips it."""
+"""Claims: one statement of a paper each, decided by a procedure that must fail on something broken."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal, final
 
+from whyconv.errors import UserError
 from whyconv.spec import Piece
 from whyconv.verdict import Evidence, Verdict
 
@@ -15,10 +16,9 @@ Provenance = Literal["paper", "derived", "reconstructed"]
 class Claim(Piece):
     """One statement of a paper. The class docstring's first line is the statement, in one line.
 
-    Subclasses are named ``paper.place`` (``class Lemma52(Claim, name="brutzkus.lemma5.2")``) and
-    live one paper to a module. ``check`` and ``control`` are deterministic: what they draw, they
-    draw from fixed seeds. Two routes that share no code belong into ``check``; the verdict is
-    *holds* only where both agree.
+    Subclasses are named ``paper.place`` (``class Lemma52(Claim, name="brutzkus.lemma5.2")``) and define
+    one procedure, ``decide``. It is deterministic: what it draws, it draws from fixed seeds. Two routes that
+    share no code belong into it; the verdict is *holds* only where both agree.
     """
 
     kind: ClassVar[str] = "claim"
@@ -31,10 +31,24 @@ class Claim(Piece):
     broken: ClassVar[str]
     """What the control breaks on purpose, in one line."""
 
-    @abstractmethod
-    def check(self) -> Evidence:
-        """Decide the statement."""
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if own := {"check", "control"} & vars(cls).keys():
+            raise UserError(
+                f"the claim {kwargs.get('name', cls.__name__)!r} of {cls.__module__} defines "
+                f"{' and '.join(sorted(own))}; define decide(self, broken) alone, which both call."
+            )
 
     @abstractmethod
+    def decide(self, broken: bool) -> Evidence:
+        """Decide the statement; if ``broken``, by the same steps on something broken on purpose."""
+
+    @final
+    def check(self) -> Evidence:
+        """The verdict on the statement."""
+        return self.decide(broken=False)
+
+    @final
     def control(self) -> Evidence:
-        """The same decision procedure on something broken on purpose; must not give ``expected``."""
+        """The verdict where the claim's ``broken`` is true of the matter; must not be ``expected``."""
+        return self.decide(broken=True)

@@ -16,6 +16,7 @@ from whyconv.measure.estimate import Estimate
 from whyconv.measure.intervals import intervals_shown
 from whyconv.runs import Run
 from whyconv.text import count, means_of, undecided
+from whyconv.verdict import control_fault
 
 PLAIN_WIDTH = 10_000
 GAP = 2
@@ -46,6 +47,8 @@ def print_claims(claims: Sequence[Mapping[str, Any]], expected: Iterable[bool]) 
         table.add_row("", f"[dim]{_safe(claim['source'])}, {claim['seconds']:.1f} s[/]")
         for name, value in claim["numbers"].items():
             table.add_row("", f"  {_safe(name)}: {_safe(number(value))}")
+        if claim["traceback"]:
+            table.add_row("", "[dim]traceback: with --json, and in the report[/]")
         table.add_row(
             "", f"[dim]control:[/] {_safe(claim['control'])}: {_coloured(claim['control_verdict'])}"
         )
@@ -91,8 +94,8 @@ def print_judgement(run: Run) -> None:
     console.print(f"[dim]control:[/] {_coloured(judgement.control.verdict)}: {_safe(run.study.broken)}")
     if wanting := undecided(judgement, int(run.summary["count"].max())):
         console.print(wanting, highlight=False)
-    elif judgement.control.verdict == run.verdict:
-        console.print("[red]The control did not change the verdict: do not rely on it at these settings.[/]")
+    elif fault := control_fault(run.verdict, judgement.control.verdict):
+        console.print(f"[red]The control {fault}: do not rely on it at these settings.[/]")
     _print_remarks(run)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from whyconv.report.filters_picture import filters
@@ -23,7 +24,8 @@ def assemble(
     """Write the report of a folder and its ``runs``, with ``claims`` as decided beforehand."""
     fit = [run for run in runs if not run.unfit]
     seen = [run.study.name for run in fit]
-    sections = [section(run, run.study.name not in seen[:n]) for n, run in enumerate(fit)]
+    tracebacks = found.contents.tracebacks()
+    sections = [section(run, run.study.name not in seen[:n], tracebacks) for n, run in enumerate(fit)]
     page = Page(
         title="What are locality, weight sharing and max-pooling worth?",
         claims=claims,
@@ -70,10 +72,16 @@ def loose_rows(found: Opened) -> list[Section]:
     ]
 
 
-def section(run: Run, explained: bool = True) -> Section:
-    """One study's part of the page, with the pictures that explain it or, further down, without."""
+def section(
+    run: Run, explained: bool = True, tracebacks: Mapping[str, str] = MappingProxyType({})
+) -> Section:
+    """One study's part of the page, with the pictures that explain it or, further down, without.
+
+    ``tracebacks`` are those of the folder's failed trials by key; one that several share is shown once.
+    """
     study, remarks = run.study, run.study.remarks()
     keys = {point.trial.key for point in run.points}
+    first = {tracebacks[key]: line for key, line in reversed(run.failures.items()) if key in tracebacks}
     return Section(
         study=study.name,
         title=f"{study.title} ({run.variant})" if run.variant else study.title,
@@ -93,6 +101,7 @@ def section(run: Run, explained: bool = True) -> Section:
         settings=study.canonical(),
         rows=sum(key in run.rows for key in keys),
         failed=run.failed,
+        tracebacks={line: text for text, line in first.items()},
         rule=f"Changed by hand: {run.variant}. Otherwise: {remarks}" if run.variant else remarks,
     )
 

@@ -8,8 +8,9 @@ from html import escape
 from typing import Any
 
 from whyconv.report.notation import prose
-from whyconv.report.wording import MEANINGS, SOURCES, badge, numbers
+from whyconv.report.wording import MEANINGS, SOURCES, badge, numbers, traceback
 from whyconv.text import count, duration
+from whyconv.verdict import control_fault
 
 Entry = Mapping[str, Any]
 """A claim as :class:`whyconv.report.html.Page` takes it."""
@@ -44,10 +45,11 @@ def tally(claims: Sequence[Entry]) -> str:
     return f"{count(len(claims), 'claim')}: {words}."
 
 
-def stuck(claim: Entry) -> bool:
-    """Whether the control gave the claim's own verdict, or none, which it must not."""
+def fault(claim: Entry) -> str:
+    """What is wrong with the claim's control, if there is one."""
     found = claim.get("control_verdict")
-    return bool(found) and found in (claim.get("verdict"), "error")
+    verdict, expected = str(claim.get("verdict", "")), str(claim.get("expected") or "")
+    return control_fault(verdict, found, expected) if found else ""
 
 
 def _counts(claims: Sequence[Entry]) -> list[tuple[str, int]]:
@@ -65,25 +67,22 @@ def _line(claim: Entry) -> str:
         f'<tr data-verdict="{escape(verdict)}" data-raw="{escape(str(claim.get("statement", "")))}">'
         f'<td class="statement"><p>{prose(claim.get("statement", ""))}</p>{_origin(claim)}</td>'
         f'<td data-label="Verdict">{badge(verdict)}{differs}</td>'
-        f'<td data-label="What decides">{numbers(claim.get("numbers") or {}, at_most=4)}{took}</td>'
+        f'<td data-label="What decides">{numbers(claim.get("numbers") or {}, at_most=4)}'
+        f"{traceback(claim.get('traceback', ''))}{took}</td>"
         f'<td data-label="Control">{_control(claim)}</td></tr>'
     )
 
 
 def _origin(claim: Entry) -> str:
     """Where the statement stands, whose wording it is unless the paper's, and the name to check it by."""
-    reference, _, provenance = str(claim.get("source") or "").removesuffix(")").rpartition(" (")
-    if provenance in SOURCES:
-        whose = f" · {SOURCES[provenance]}" if SOURCES[provenance] else ""
-        origin = escape(reference) + escape(whose)
-    else:
-        origin = escape(str(claim.get("source") or claim.get("paper") or ""))
+    where = claim.get("reference") or claim.get("paper")
+    origin = " · ".join(str(part) for part in (where, SOURCES.get(str(claim.get("provenance")))) if part)
     name = f"<code>{escape(str(claim.get('claim', '')))}</code>"
-    return f'<p class="quiet">{origin}</p><p class="quiet">{name}</p>'
+    return f'<p class="quiet">{escape(origin)}</p><p class="quiet">{name}</p>'
 
 
 def _control(claim: Entry) -> str:
     found = badge(claim["control_verdict"]) if claim.get("control_verdict") else ""
     note = f"<p>{prose(claim['control'])}</p>" if claim.get("control") else ""
-    alarm = '<p class="alarm">did not change the verdict</p>' if stuck(claim) else ""
+    alarm = f'<p class="alarm">{fault(claim)}</p>' if fault(claim) else ""
     return found + note + alarm

@@ -16,12 +16,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyconv.report import theme
-from whyconv.report.claims import claims_table, stuck, tally
+from whyconv.report.claims import claims_table, fault, tally
 from whyconv.report.embedding import bundle
 from whyconv.report.sections import study_section
 from whyconv.report.wording import command
 from whyconv.runner.folder import telling, write_whole
 from whyconv.text import count
+from whyconv.verdict import control_fault
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -33,6 +34,8 @@ POLICY = (
     "script-src 'unsafe-inline' 'unsafe-eval'; img-src data: blob:"
 )
 """What the browser allows: to run what the page carries (Vega compiles expressions), and to load nothing."""
+OPEN = ("undecided", "undecided")
+"""The verdict of a study and of its control where there are too few seeds."""
 
 
 @dataclass(frozen=True)
@@ -42,7 +45,7 @@ class Section:
     ``figures`` are Altair charts by title, ``pictures`` SVG texts that explain the setting and ``learned``
     those of what was learned, by title; ``tables`` what the study derived by title; ``summary`` has the
     means of ``outcome``; ``rule`` holds notes such as the stopping rule, ``unjudged`` why there is no
-    verdict, ``failed`` one line per failed trial.
+    verdict, ``failed`` one line per failed trial and ``tracebacks`` where it failed, by that line.
     """
 
     study: str
@@ -62,6 +65,7 @@ class Section:
     settings: Mapping[str, Any] = field(default_factory=dict)
     rows: int = 0
     failed: Sequence[str] = ()
+    tracebacks: Mapping[str, str] = field(default_factory=dict)
     rule: str = ""
     unjudged: str = ""
 
@@ -69,7 +73,7 @@ class Section:
 @dataclass(frozen=True)
 class Page:
     """A report. A claim is a dictionary with the keys claim, paper, statement, source, verdict, expected,
-    control, control_verdict, numbers and seconds; absent ones are left out of the page.
+    control, control_verdict, numbers, seconds, reference, provenance and traceback; absent ones are left out.
     """
 
     title: str
@@ -130,14 +134,16 @@ def _lead(page: Page) -> str:
         total = sum(section.rows for section in page.sections)
         said.append(f"{count(len(page.sections), 'study', 'studies')} with {count(total, 'finished trial')}.")
     judged = [section.judgement for section in page.sections if section.judgement is not None]
-    same = [each for each in judged if each.control.verdict == each.evidence.verdict]
-    unmoved = sum(each.evidence.verdict != "undecided" for each in same)
-    if failing := sum(map(stuck, page.claims)) + unmoved:
-        said.append(f'<strong class="alarm">{count(failing, "control")} did not change the verdict.</strong>')
-    elif same:
-        who = count(len(same), "study is", "studies are")
+    verdicts = [(each.evidence.verdict, each.control.verdict) for each in judged]
+    faults = Counter(map(fault, page.claims))
+    faults.update(control_fault(*pair) for pair in verdicts if pair != OPEN)
+    del faults[""]
+    for words, number in faults.items():
+        said.append(f'<strong class="alarm">{count(number, "control")} {words}.</strong>')
+    if OPEN in verdicts:
+        who = count(verdicts.count(OPEN), "study is", "studies are")
         said.append(f"{who} undecided with the control; more seeds may decide.")
-    elif judged or any(claim.get("control_verdict") for claim in page.claims):
+    elif not faults and (judged or any(claim.get("control_verdict") for claim in page.claims)):
         said.append("Every control, broken on purpose, gave another verdict.")
     return " ".join(said) or "There is nothing to report yet."
 

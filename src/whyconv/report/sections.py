@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from whyconv.measure.intervals import intervals_shown
 from whyconv.report.figures import figure, picture
 from whyconv.report.notation import prose
-from whyconv.report.wording import badge, command, numbers, table
+from whyconv.report.wording import badge, command, numbers, table, traceback
 from whyconv.text import count, means_of, seeds, undecided
+from whyconv.verdict import control_fault
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -66,10 +67,10 @@ def _judgement(section: Section) -> str:
         parts.append(f"<h3>Control</h3><p>{prose(section.control_note)}</p>")
     if judgement is not None:
         control = judgement.control
-        same = control.verdict == judgement.evidence.verdict
+        fault = control_fault(judgement.evidence.verdict, control.verdict)
         summary = section.summary
         wanting = undecided(judgement, 0 if summary is None else int(summary["count"].max()))
-        alarm = ' <span class="alarm">did not change the verdict</span>' if same and not wanting else ""
+        alarm = f' <span class="alarm">{fault}</span>' if fault and not wanting else ""
         parts.append(f"<p>{badge(control.verdict)}{alarm}</p>{numbers(control.numbers)}")
         parts += [f'<p class="quiet">{wanting}</p>'] if wanting else []
     if section.rule:
@@ -84,7 +85,9 @@ def _provenance(section: Section) -> str:
         facts.append(count(section.rows, "row"))
     failed = ""
     if section.failed:
-        items = "".join(f"<li>{escape(str(line))}</li>" for line in section.failed)
+        items = "".join(
+            f"<li>{escape(line)}{traceback(section.tracebacks.get(line, ''))}</li>" for line in section.failed
+        )
         failed = (
             f'<details class="failed"><summary>{count(len(section.failed), "failed trial")}</summary>'
             f"<ul>{items}</ul></details>"

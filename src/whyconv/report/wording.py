@@ -79,6 +79,11 @@ def _item(name: str, value: Any) -> str:
     return f"<div{' class=long' if long else ''}><dt>{prose(name)}</dt><dd>{number(value)}</dd></div>"
 
 
+def traceback(text: str) -> str:
+    """A traceback behind a click; nothing for an empty one."""
+    return f"<details><summary>Traceback</summary><pre>{escape(text)}</pre></details>" if text else ""
+
+
 def command(text: str) -> str:
     """A command line to copy; nothing for an empty one."""
     return f'<pre class="command"><code>{escape(text)}</code></pre>' if text else ""

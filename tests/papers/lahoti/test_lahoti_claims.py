@@ -5,22 +5,13 @@ import pytest
 from every_claim import EveryClaim, check, control
 
 from whyconv.learners.two_step import TwoStep
-from whyconv.papers.lahoti.claims import equivariance as lahoti_equivariance
-from whyconv.papers.lahoti.claims import two_step as lahoti_two_step
+from whyconv.papers.lahoti.claims import equivariance, two_step
 from whyconv.papers.lahoti.claims.equivariance import Equivariance, _Run
-
-VERDICTS = {
-    "lahoti.risk": "holds",
-    "lahoti.bayes": "holds",
-    "lahoti.step-one-alignment": "consistent",
-    "lahoti.two-step": "holds as corrected",
-    "lahoti.equivariance": "holds",
-}
 
 
 class TestEveryClaim(EveryClaim):
     paper = "Lahoti et al."
-    verdicts = VERDICTS
+    modules = ("lahoti.claims.equivariance", "lahoti.claims.risk", "lahoti.claims.two_step")
     twice = ("lahoti.risk", "lahoti.bayes")
 
 
@@ -99,7 +90,7 @@ def test_the_squared_loss_turns_filters_round_below_the_noise_only():
 
 def test_the_formula_of_step_one_is_off_where_examples_are_few():
     """The reason for m >= 10 k."""
-    runs = lahoti_two_step._run("lcn", (20, 20), 0.1, 50, 24, steps=1)
+    runs = two_step._run("lcn", (20, 20), 0.1, 50, 24, steps=1)
     assert runs.first.mean() / 0.6202 - 1 == pytest.approx(-0.113, abs=0.03)
 
 
@@ -126,15 +117,16 @@ def test_rotations_that_go_unnoticed_and_those_that_do_not():
 @pytest.mark.parametrize("bias, rate", [(0.05, 0.0), (9.0, 0.1)], ids=["still", "dead"])
 def test_a_network_that_does_not_learn_proves_nothing(monkeypatch, bias, rate):
     """Standing still and |z| < b everywhere are both equivariant under everything."""
-    monkeypatch.setattr(lahoti_equivariance, "BIAS", bias)
-    found = Equivariance()._decide("gd", rate)
+    monkeypatch.setattr(equivariance, "BIAS", bias)
+    monkeypatch.setattr(equivariance, "RATE", rate)
+    found = Equivariance().check()
     assert found.numbers["FCN under O(kd): predictions differ by"] < 1e-13
     assert found.verdict == "undecided"
 
 
 def test_one_dead_run_is_enough_to_prove_nothing(monkeypatch):
     monkeypatch.setattr(_Run, "alive", lambda run, answers: run.w.ndim > 1)  # all but the CNN's
-    found = Equivariance()._decide("gd")
+    found = Equivariance().check()
     assert dict(found.numbers) == dict(check("lahoti.equivariance").numbers)
     assert found.verdict == "undecided"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import pairwise
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -25,15 +24,7 @@ class Theorem42(Claim, name="brutzkus.thm4.2"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "alpha_I takes the label of I in place of the label of its complement"
 
-    def check(self) -> Evidence:
-        from whyconv.papers.brutzkus.exact.shattering import coefficients
-
-        return self._decide(coefficients)
-
-    def control(self) -> Evidence:
-        return self._decide(lambda labels: labels.sum(axis=0) / (len(labels) - 1) - labels)
-
-    def _decide(self, closed_form: Callable[[NDArray], NDArray]) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         import numpy as np
 
         from whyconv.papers.brutzkus.exact import max_pooling, shattering
@@ -49,7 +40,9 @@ class Theorem42(Claim, name="brutzkus.thm4.2"):
             basis = max_pooling.random_patterns(rng, 2 * positions, 2 * positions)
             points = shattering.shattered_points(positions, rng.integers(0, 2, size))
             inputs = max_pooling.embed(points, basis)
-            alphas = closed_form(labellings)
+            alphas = shattering.coefficients(labellings)
+            if broken:
+                alphas = labellings.sum(axis=0) / (size - 1) - labellings
             gap = max(gap, float(np.abs(alphas - shattering.coefficients_by_solving(labellings)).max()))
             for alpha, labels in zip(alphas.T, labellings.T, strict=True):
                 scores, readout = shattering.shattering_network(alpha, positions)
@@ -82,13 +75,7 @@ class ExactDimension(Claim, name="brutzkus.vcdim"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "sum-pooling in place of max-pooling"
 
-    def check(self) -> Evidence:
-        return self._decide(sum_pooling=False)
-
-    def control(self) -> Evidence:
-        return self._decide(sum_pooling=True)
-
-    def _decide(self, sum_pooling: bool) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         import numpy as np
 
         from whyconv.exact.rank import rank_modulo
@@ -96,7 +83,7 @@ class ExactDimension(Claim, name="brutzkus.vcdim"):
 
         def pool(filters: NDArray, inputs: NDArray) -> NDArray:
             """Integer activations, pooled by the network's own maximum or by a sum."""
-            if sum_pooling:
+            if broken:
                 return np.maximum(inputs @ filters.T, 0).sum(axis=1).round().astype(int)
             return max_pooling.pooled(filters, inputs).round().astype(int)
 
@@ -137,23 +124,7 @@ class BadErm(Claim, name="brutzkus.bad-erm"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "inclusion and exclusion without its alternating sign"
 
-    def check(self) -> Evidence:
-        from whyconv.papers.brutzkus.exact.shattering import network_of
-
-        return self._decide(network_of)
-
-    def control(self) -> Evidence:
-        import numpy as np
-
-        from whyconv.papers.brutzkus.exact.shattering import network_of
-
-        def unsigned(values: NDArray) -> tuple[NDArray, NDArray]:
-            scores, readout = network_of(values)
-            return scores, np.append(-np.abs(readout[:-1]), np.abs(readout[:-1]).sum())
-
-        return self._decide(unsigned)
-
-    def _decide(self, build: Callable[[NDArray], tuple[NDArray, NDArray]]) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         import numpy as np
 
         from whyconv.exact import pattern_sets
@@ -165,7 +136,9 @@ class BadErm(Claim, name="brutzkus.bad-erm"):
         indices, labels = max_pooling.sample(rng, samples, positions, patterns)
         counts = pattern_sets.count(indices, labels, patterns)
         truth = np.array([[1.0], [-1.0]]) * (pattern_sets.law(positions, patterns) > 0)
-        scores, readout = build(np.where(counts > 0, truth, -truth))
+        scores, readout = shattering.network_of(np.where(counts > 0, truth, -truth))
+        if broken:
+            readout = np.append(-np.abs(readout[:-1]), np.abs(readout[:-1]).sum())
         basis = max_pooling.random_patterns(rng, patterns, patterns)
         train = max_pooling.forward(scores @ basis, readout, max_pooling.embed(indices, basis))
         every, answers = max_pooling.support(positions, patterns)

@@ -41,18 +41,12 @@ class Lemma52(Claim, name="brutzkus.lemma5.2"):
     expected: ClassVar[Verdict] = "holds as corrected"
     broken: ClassVar[str] = "8 d + 1 channels, against k > 8 d^3"
 
-    def check(self) -> Evidence:
-        return self._decide(power=3)
-
-    def control(self) -> Evidence:
-        return self._decide(power=1)
-
-    def _decide(self, power: int) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         from whyconv.papers.brutzkus.exact import lucky_filters as exact
 
         printed, corrected, gap = {}, {}, 0.0
         for dim, patterns in ((3, 3), (4, 4), (5, 5), (8, 8), (10, 10), (6, 3), (8, 3), (10, 5), (20, 10)):
-            channels, p = 8 * dim**power + 1, exact.luck(patterns)
+            channels, p = 8 * dim ** (1 if broken else 3) + 1, exact.luck(patterns)
             for table, size in ((printed, dim), (corrected, patterns)):
                 low, high = exact.count_range(channels, size)
                 table[dim, patterns] = exact.failure(channels, float(p), low, high)
@@ -122,7 +116,7 @@ def _grows(run: Run, own: int) -> tuple[float, float, float]:
     return float(min(growth)), float(max(others)), wrong
 
 
-def _growth_evidence(runs: list[Run], own: int, extra: dict[str, float]) -> Evidence:
+def _growth_evidence(runs: list[Run], own: int) -> Evidence:
     growth, others, wrong = zip(*(_grows(run, own) for run in runs), strict=True)
     share = min(run.class_share for run in runs)
     apart = max(run.disagreement for run in runs)
@@ -137,7 +131,6 @@ def _growth_evidence(runs: list[Run], own: int, extra: dict[str, float]) -> Evid
             "share of inputs detected wrongly": max(wrong),
             "smaller class's share of S_1": share,
             "two trajectories differ by (eta)": apart,
-            **extra,
         },
     )
 
@@ -154,17 +147,15 @@ class Lemma53(Claim, name="brutzkus.lemma5.3"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "S_1 with one positive example in ten, against Eq. 14"
 
-    def check(self) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         from math import exp
 
         from whyconv.papers.brutzkus.exact.lucky_filters import class_share_failure
 
         ratio = max(float(class_share_failure(m)) / (4 * exp(-m / 18)) for m in range(1, 301))
-        evidence = _growth_evidence(runs(), 0, {"P(Eq. 14 fails) / 4e^(-m/36), largest": ratio})
-        return evidence if ratio <= 1 else Evidence("fails", evidence.numbers)
-
-    def control(self) -> Evidence:
-        return _growth_evidence(runs(positive_share=0.1), 0, {})
+        found = _growth_evidence(runs(positive_share=0.1) if broken else runs(), own=0)
+        numbers = {**found.numbers, "P(Eq. 14 fails) / 4e^(-m/36), largest": ratio}
+        return Evidence(found.verdict if ratio <= 1 else "fails", numbers)
 
 
 class Corollary54(Claim, name="brutzkus.cor5.4"):
@@ -174,11 +165,8 @@ class Corollary54(Claim, name="brutzkus.cor5.4"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "a step 1000 times too large: the outputs leave [-1/2, 1/2] and growth stalls"
 
-    def check(self) -> Evidence:
-        return _growth_evidence(runs(), 1, {})
-
-    def control(self) -> Evidence:
-        return _growth_evidence(runs(step_factor=1000.0), 1, {})
+    def decide(self, broken: bool) -> Evidence:
+        return _growth_evidence(runs(step_factor=1000.0) if broken else runs(), own=1)
 
 
 class LemmaC1(Claim, name="brutzkus.lemmaC.1"):
@@ -192,23 +180,18 @@ class LemmaC1(Claim, name="brutzkus.lemmaC.1"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "a starting radius 1000 times too large (r = 5 eta_1)"
 
-    def check(self) -> Evidence:
-        return self._decide(runs())
-
-    def control(self) -> Evidence:
-        return self._decide(runs(radius_factor=1000.0))
-
-    def _decide(self, runs: list[Run]) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         import numpy as np
 
+        descents = runs(radius_factor=1000.0) if broken else runs()
         on_inputs, on_sets = [], []
-        for run in runs:
+        for run in descents:
             allowed = run.schedule.step * np.arange(1, run.schedule.steps + 2)
             on_inputs.append((np.linalg.norm(run.filters, axis=2).max(axis=1) / allowed).max())
             inner = (run.scores**2).sum(axis=2)
             outer = run.schedule.radius**2 - inner[0]
             on_sets.append((np.sqrt(np.maximum(inner + outer, 0)).max(axis=1) / allowed).max())
-        return _bounded("largest norm / (eta (t+1))", on_inputs, on_sets, runs)
+        return _bounded("largest norm / (eta (t+1))", on_inputs, on_sets, descents)
 
 
 class LemmaC2(Claim, name="brutzkus.lemmaC.2"):
@@ -221,27 +204,22 @@ class LemmaC2(Claim, name="brutzkus.lemmaC.2"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "a step 1000 times too large"
 
-    def check(self) -> Evidence:
-        return self._decide(runs())
-
-    def control(self) -> Evidence:
-        return self._decide(runs(step_factor=1000.0))
-
-    def _decide(self, runs: list[Run]) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         import numpy as np
 
         from whyconv.exact import pattern_sets
         from whyconv.papers.brutzkus.exact import max_pooling
 
+        descents = runs(step_factor=1000.0) if broken else runs()
         on_inputs, on_sets = [], []
-        for run in runs:
+        for run in descents:
             seen = pattern_sets.count(*run.first, run.patterns) > 0
             vectors = run.inputs
             values = [max_pooling.forward(filters, run.readout, vectors) for filters in run.filters]
             on_inputs.append(2 * np.abs(values).max())
             values = [pattern_sets.outputs(scores, run.readout)[seen] for scores in run.scores]
             on_sets.append(2 * np.abs(values).max())
-        return _bounded("largest |N| / (1/2)", on_inputs, on_sets, runs)
+        return _bounded("largest |N| / (1/2)", on_inputs, on_sets, descents)
 
 
 class Lemma55(Claim, name="brutzkus.lemma5.5"):
@@ -254,26 +232,21 @@ class Lemma55(Claim, name="brutzkus.lemma5.5"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "a starting radius 1000 times too large (r = 5 eta_1)"
 
-    def check(self) -> Evidence:
-        return self._decide(runs())
-
-    def control(self) -> Evidence:
-        return self._decide(runs(radius_factor=1000.0))
-
-    def _decide(self, runs: list[Run]) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         import numpy as np
 
         from whyconv.papers.brutzkus.exact import max_pooling
 
+        descents = runs(radius_factor=1000.0) if broken else runs()
         on_inputs, on_sets = [], []
-        for run in runs:
+        for run in descents:
             times = np.arange(1, run.schedule.steps + 1)
             allowed = 2 * run.schedule.step * times
             support = max_pooling.embed(max_pooling.support(run.positions, run.patterns)[0], run.basis)
             excited = [(support @ run.filters[t].T).max() for t in times]
             on_inputs.append((np.array(excited) / allowed).max())
             on_sets.append((run.scores[1:].max(axis=(1, 2)) / allowed).max())
-        return _bounded("largest x[j].w / (2 eta t)", on_inputs, on_sets, runs)
+        return _bounded("largest x[j].w / (2 eta t)", on_inputs, on_sets, descents)
 
 
 def _bounded(what: str, on_inputs: list[Any], on_sets: list[Any], runs: list[Run]) -> Evidence:

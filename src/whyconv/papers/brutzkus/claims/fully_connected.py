@@ -25,17 +25,11 @@ class Proposition61(Claim, name="brutzkus.prop6.1"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "the discriminative pattern stays at the first position"
 
-    def check(self) -> Evidence:
-        return self._decide(roaming=True)
-
-    def control(self) -> Evidence:
-        return self._decide(roaming=False)
-
-    def _decide(self, roaming: bool) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         from whyconv.papers.brutzkus.exact.fully_connected import linear_certificate
 
         sizes = ((2, 3), (3, 3), (3, 4), (4, 4), (5, 4), (6, 4))
-        places = {n: range(n if roaming else 1) for n in range(2, 51)}
+        places = {n: range(1 if broken else n) for n in range(2, 51)}
         proved = {n: linear_certificate(n, places[n]) for n in places}
         tight = all(lower == upper == 2 * n for n, (lower, upper) in proved.items())
         solved = {size: _least_linear(*size, places[size[0]]) for size in sizes}
@@ -82,13 +76,7 @@ class FullyConnectedBound(Claim, name="brutzkus.fc-bound"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "the CNN's features pooled by a sum in place of a maximum"
 
-    def check(self) -> Evidence:
-        return self._decide(sum_pooling=False)
-
-    def control(self) -> Evidence:
-        return self._decide(sum_pooling=True)
-
-    def _decide(self, sum_pooling: bool) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         import numpy as np
 
         from whyconv.papers.brutzkus.exact import fully_connected
@@ -103,8 +91,8 @@ class FullyConnectedBound(Claim, name="brutzkus.fc-bound"):
             allowed = fully_connected.update_bound(2 * n, n, slope=0.5, step=100.0, start=1e-3)
             spare.append(max(runs) / allowed)
         exponent = float(np.polyfit(np.log(sizes), np.log(updates), 1)[0])
-        by_n = {n: _feature_product(4, n, sum_pooling) for n in (3, 6, 12, 24)}
-        by_d = {d: _feature_product(d, 6, sum_pooling) for d in (3, 4, 5, 6, 7)}
+        by_n = {n: _feature_product(4, n, sum_pooling=broken) for n in (3, 6, 12, 24)}
+        by_d = {d: _feature_product(d, 6, sum_pooling=broken) for d in (3, 4, 5, 6, 7)}
         spread = max(by_n.values()) / min(by_n.values())
         linear = all(product <= proved_norm_product(d) for d, product in by_d.items())
         holds = exact and max(spare) <= 1 and linear and spread <= 2 and exponent > 1.5

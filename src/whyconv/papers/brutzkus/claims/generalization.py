@@ -62,20 +62,14 @@ class Theorem51Error(Claim, name="brutzkus.thm5.1-error"):
     expected: ClassVar[Verdict] = "consistent"
     broken: ClassVar[str] = "the labels of S_2 shuffled"
 
-    def check(self) -> Evidence:
-        return self._decide(shuffled=False)
-
-    def control(self) -> Evidence:
-        return self._decide(shuffled=True)
-
-    def _decide(self, shuffled: bool) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         from whyconv.papers.brutzkus.exact import bounds
 
         errors, limits, products = [], [], []
         for dim in (3, 4, 5, 6):
             for samples in (256, 4096):
                 for seed in range(4):
-                    error, product = _limit_error(_train(dim, samples, seed), shuffled)
+                    error, product = _limit_error(_train(dim, samples, seed), shuffled=broken)
                     errors.append(error)
                     products.append(product)
                     limits.append(bounds.hard_margin_bound(product, samples // 2, DELTA))
@@ -83,9 +77,9 @@ class Theorem51Error(Claim, name="brutzkus.thm5.1-error"):
         exceeded = sum(error > limit for error, limit in telling)
         huge = 2 * 10**7
         proved = bounds.hard_margin_bound(bounds.proved_norm_product(3), huge // 2, DELTA)
-        huge_error, _ = _limit_error(_train(3, huge, 0), shuffled)
+        huge_error, _ = _limit_error(_train(3, huge, 0), shuffled=broken)
         on_inputs, on_sets = _error_on_vectors()
-        small = [_limit_error(_train(6, 6, seed), shuffled)[0] for seed in range(8)]
+        small = [_limit_error(_train(6, 6, seed), shuffled=broken)[0] for seed in range(8)]
         agrees = (
             exceeded <= DELTA * len(telling) and huge_error <= proved and abs(on_inputs - on_sets) <= 1e-12
         )
@@ -180,15 +174,10 @@ class AppendixA(Claim, name="brutzkus.appendix-a"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "a random start of length 100/gamma in place of zero"
 
-    def check(self) -> Evidence:
-        return self._decide(length=0.0)
-
-    def control(self) -> Evidence:
-        return self._decide(length=100.0)
-
-    def _decide(self, length: float) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         from whyconv.papers.brutzkus.exact.bounds import proved_norm_product
 
+        length = 100.0 if broken else 0.0
         trained = {dim: _steps(dim, length, after=True) for dim in (3, 4, 5, 6, 7)}
         fresh = {dim: _steps(dim, length, after=False) for dim in (3, 4, 5, 6, 7)}
         both = [*trained.values(), *fresh.values()]

@@ -8,7 +8,6 @@ S_1 has some sixty examples (with ten it is 10 or more).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, ClassVar
@@ -35,13 +34,7 @@ class SeparatorOfProof(Claim, name="brutzkus.separator"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "v* takes filters of the wrong readout sign, a = -1 for o_1 and +1 for o_2"
 
-    def check(self) -> Evidence:
-        return self._decide(flip=1.0)
-
-    def control(self) -> Evidence:
-        return self._decide(flip=-1.0)
-
-    def _decide(self, flip: float) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         import numpy as np
 
         from whyconv.exact.margins import max_margin
@@ -49,7 +42,7 @@ class SeparatorOfProof(Claim, name="brutzkus.separator"):
 
         margins, products, gap, least, untrained = [], [], 0.0, 0.0, 0.0
         for run in runs():
-            positive, negative = first_layer.lucky(run.scores[0], flip * run.readout)
+            positive, negative = first_layer.lucky(run.scores[0], -run.readout if broken else run.readout)
             height = 80 * run.pattern_dim / (run.schedule.channels * run.schedule.step * run.schedule.steps)
             vector = height * (positive.astype(float) - negative)
             indices, labels = max_pooling.support(run.positions, run.patterns)
@@ -121,10 +114,13 @@ class _Descent:
 
 
 @cache
-def _descent(index: int) -> _Descent:
-    """The descent of one of the runs, with its own labels."""
-    run = runs()[index]
-    return _Descent.of(run, run.second[1])
+def _descents(shuffled: bool) -> list[_Descent]:
+    """The descents of the first three runs, with the labels of S_2 or with these shuffled."""
+    import numpy as np
+
+    rng = np.random.default_rng(51)
+    labelled = [(run, run.second[1]) for run in runs()[:3]]
+    return [_Descent.of(run, rng.permutation(labels) if shuffled else labels) for run, labels in labelled]
 
 
 class Theorem51Loss(Claim, name="brutzkus.thm5.1-loss"):
@@ -140,21 +136,13 @@ class Theorem51Loss(Claim, name="brutzkus.thm5.1-loss"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "the labels of S_2 shuffled"
 
-    def check(self) -> Evidence:
-        return self._decide([_descent(index) for index in range(3)])
-
-    def control(self) -> Evidence:
-        import numpy as np
-
-        rng = np.random.default_rng(51)
-        return self._decide([_Descent.of(run, rng.permutation(run.second[1])) for run in runs()[:3]])
-
-    def _decide(self, descents: list[_Descent]) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         import numpy as np
 
         from whyconv.exact.margins import max_margin
         from whyconv.papers.brutzkus.exact import second_layer
 
+        descents = _descents(shuffled=broken)
         times = np.arange(MARKS[-1] + 1.0)
         certified, separable = 0.0, True
         for descent, run in zip(descents, runs()[:3], strict=True):
@@ -199,23 +187,17 @@ class Theorem51Direction(Claim, name="brutzkus.thm5.1-direction"):
     expected: ClassVar[Verdict] = "consistent"
     broken: ClassVar[str] = "the direction of v* of the proof in place of the max-margin solution"
 
-    def check(self) -> Evidence:
-        return self._decide([None] * 3)
-
-    def control(self) -> Evidence:
-        return self._decide([run.lucky[0].astype(float) - run.lucky[1] for run in runs()[:3]])
-
-    def _decide(self, targets: Sequence[NDArray | None]) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         import numpy as np
 
         from whyconv.exact.margins import max_margin
 
         cosines, margins, gap, routes = [], [], 0.0, 0.0
-        for index, target in enumerate(targets):
-            descent = _descent(index)
+        for descent, run in zip(_descents(shuffled=False), runs()[:3], strict=True):
             separator = max_margin.least_norm(descent.rows)
             lower, upper = max_margin.certified_range(descent.rows, separator)
-            direction = separator.vector if target is None else target
+            of_proof = run.lucky[0].astype(float) - run.lucky[1]
+            direction = of_proof if broken else separator.vector
             lengths = np.linalg.norm(descent.readouts, axis=1) * np.linalg.norm(direction)
             cosines.append(descent.readouts @ direction / lengths)
             margins.append(max_margin.margin(descent.rows, descent.readouts[-1]) * np.sqrt(lower))

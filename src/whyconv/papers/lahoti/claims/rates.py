@@ -41,17 +41,11 @@ class _Rate(Claim):
     network: ClassVar[str]
     bound: ClassVar[str]
 
-    def check(self) -> Evidence:
-        return self._decide(1)
-
-    def control(self) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         from whyconv.papers.lahoti.studies.fcn import wrong
 
-        return self._decide(wrong(self.bound))
-
-    def _decide(self, power: float) -> Evidence:
         study, table = measured()
-        decided = study.slope(table, self.network, self.bound, power)
+        decided = study.slope(table, self.network, self.bound, wrong(self.bound) if broken else 1)
         found = study.complexities(table, self.network)
         told = {
             f"m* of {self.network}, k = {place['k']}, d = {place['d']}, sigma = {place['sigma']:g}": found[n]
@@ -125,12 +119,8 @@ class Ordering(Claim, name="lahoti.ordering"):
     expected: ClassVar[Verdict] = "consistent"
     broken: ClassVar[str] = "the CNN where every patch is rotated by a matrix of its own"
 
-    def check(self) -> Evidence:
-        study, table = measured()
-        return study.order(table)
-
-    def control(self) -> Evidence:
-        from whyconv.papers.lahoti.studies.signal_study import ROTATED
+    def decide(self, broken: bool) -> Evidence:
+        from whyconv.papers.lahoti.studies.signal_study import CNN, ROTATED
 
         study, table = measured()
-        return study.order(table, ROTATED)
+        return study.order(table, ROTATED if broken else CNN)

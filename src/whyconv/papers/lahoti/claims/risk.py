@@ -6,6 +6,7 @@ signed signal in one of k patches. Sizes: ``patches`` = k, ``patch_dim`` = d.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from whyconv.claims import Claim
@@ -85,13 +86,7 @@ class Risk(Claim, name="lahoti.risk"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "k patches of noise beside the signal's, not k - 1"
 
-    def check(self) -> Evidence:
-        return self._decide(extra=0)
-
-    def control(self) -> Evidence:
-        return self._decide(extra=1)
-
-    def _decide(self, extra: int) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         from whyconv.exact.signal.risk import population_risk
         from whyconv.papers.lahoti.exact import oracle_signal
 
@@ -101,7 +96,7 @@ class Risk(Claim, name="lahoti.risk"):
             filters = _filters(case, signal, seed)
             setting = (filters, case.bias, signal, case.sigma)
             closed = population_risk(law_of(signal, case.patches, case.sigma), filters, case.bias)
-            stated = oracle_signal.stated_risk(*setting, noise_patches=case.patches - 1 + extra)
+            stated = oracle_signal.stated_risk(*setting, noise_patches=case.patches - (0 if broken else 1))
             mean, error = oracle_signal.sampled_risk(*setting, DRAWS, seed)
             gaps.append(abs(closed - stated))
             off.append(abs(mean - stated) / error)
@@ -152,20 +147,14 @@ class Bayes(Claim, name="lahoti.bayes"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "the linear rule sign sum_t <w*, x_t> in place of the sum of sinh"
 
-    def check(self) -> Evidence:
-        return self._decide(linear=False)
-
-    def control(self) -> Evidence:
-        return self._decide(linear=True)
-
-    def _decide(self, linear: bool) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         import numpy as np
 
         from whyconv.exact.signal import bayes
         from whyconv.measure.intervals import mean_interval
         from whyconv.papers.lahoti.exact import oracle_signal
 
-        stated = oracle_signal.linear_posterior if linear else oracle_signal.sinh_posterior
+        stated = oracle_signal.linear_posterior if broken else oracle_signal.sinh_posterior
         apart, signs, drawn = [], 0, 0
         for seed, (k, d, sigma) in enumerate(((10, 5, 0.3), (20, 20, 0.3), (4, 8, 1.0), (10, 20, 0.1))):
             signal = unit(d, seed)
@@ -175,7 +164,7 @@ class Bayes(Claim, name="lahoti.bayes"):
             apart += [float(np.abs(given - scenes).max()), float(np.abs(ours - scenes).max())]
             signs += int((np.sign(given) != np.sign(scenes)).sum())
             drawn += len(x)
-        wrong, predicted = _errors(linear)
+        wrong, predicted = _errors(stated)
         rule = wrong.pop("stated")
         excess = {name: mean_interval(other - rule) for name, other in wrong.items()}
         network = min((each for name, each in excess.items() if "threshold" in name), key=lambda e: e.mean)
@@ -203,7 +192,7 @@ class Bayes(Claim, name="lahoti.bayes"):
         )
 
 
-def _errors(linear: bool) -> tuple[dict[str, NDArray], NDArray]:
+def _errors(stated: Callable[..., NDArray]) -> tuple[dict[str, NDArray], NDArray]:
     """Whether each rule is wrong on each drawn input, and what the stated posterior predicts for its own."""
     import numpy as np
 
@@ -213,7 +202,6 @@ def _errors(linear: bool) -> tuple[dict[str, NDArray], NDArray]:
     signal = unit(d, 0)
     x, y = oracle_signal.draw(signal, k, sigma, DRAWS, np.random.default_rng(7))
     z = x @ signal
-    stated = oracle_signal.linear_posterior if linear else oracle_signal.sinh_posterior
     rules = {
         "stated": stated(x, signal, sigma),
         "linear": z.sum(axis=1),

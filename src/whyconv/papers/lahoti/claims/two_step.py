@@ -114,13 +114,7 @@ class StepOne(Claim, name="lahoti.step-one-alignment"):
     expected: ClassVar[Verdict] = "consistent"
     broken: ClassVar[str] = "the LCN held against the CNN's formula"
 
-    def check(self) -> Evidence:
-        return self._decide({"lcn": "lcn", "cnn": "cnn"})
-
-    def control(self) -> Evidence:
-        return self._decide({"lcn": "cnn", "cnn": "cnn"})
-
-    def _decide(self, formula: dict[str, str]) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         from whyconv.measure.intervals import mean_interval
         from whyconv.papers.lahoti.exact.rates import first_step_alignment
 
@@ -131,7 +125,7 @@ class StepOne(Claim, name="lahoti.step-one-alignment"):
         ):
             for sigma, m in zip(sigmas, (10 * k, 20 * k, 500), strict=True):
                 runs = _run(network, (k, d), sigma, m, seeds, steps=1)
-                expected = first_step_alignment(formula[network], k, d, sigma, m)
+                expected = first_step_alignment("cnn" if broken else network, k, d, sigma, m)
                 off[network].append(mean_interval(runs.first / expected - 1))
                 gap, low = max(gap, runs.gap), min(low, float(runs.first.mean()))
         every = off["lcn"] + off["cnn"]
@@ -175,15 +169,10 @@ class TwoSteps(Claim, name="lahoti.two-step"):
     expected: ClassVar[Verdict] = "holds as corrected"
     broken: ClassVar[str] = "the squared loss, and a threshold below the noise: it turns the filters round"
 
-    def check(self) -> Evidence:
-        return self._decide(loss="correlation", deviations=3.0)
-
-    def control(self) -> Evidence:
-        return self._decide(loss="squared", deviations=0.2)
-
-    def _decide(self, loss: str, deviations: float) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         from whyconv.papers.lahoti.exact.rates import rate
 
+        loss, deviations = ("squared", 0.2) if broken else ("correlation", 3.0)
         seeds = 16
         cases = [("cnn", SIZES[0], 8), ("lcn", SIZES[0], 159), ("cnn", SIZES[1], 4), ("lcn", SIZES[1], 200)]
         corrected, quoted = [], []

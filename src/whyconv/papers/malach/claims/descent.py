@@ -69,16 +69,11 @@ class Lemma8(Claim, name="malach.lemma8"):
     expected: ClassVar[Verdict] = "holds as corrected"
     broken: ClassVar[str] = "a readout that starts at 1, not at 0"
 
-    def check(self) -> Evidence:
-        return self._decide(start=0.0)
-
-    def control(self) -> Evidence:
-        return self._decide(start=1.0)
-
-    def _decide(self, start: float) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         from whyconv.papers.malach.exact.routes import walk
         from whyconv.papers.malach.exact.runs import COUNTEREXAMPLE, batch
 
+        start = 1.0 if broken else 0.0
         runs, path, step, _ = large_runs(start=start)
         bent = batch(4, 2, 40_000, ("and",), (1, 3), ("uniform", "biased", "point"), seed=8)
         tall = bent.descend(5e-9, 200, activation=COUNTEREXAMPLE, start=start)
@@ -142,15 +137,10 @@ class Lemma9(Claim, name="malach.lemma9"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "a readout that starts at 1, not at 0: filters move before the lemma allows it"
 
-    def check(self) -> Evidence:
-        return self._decide(start=0.0)
-
-    def control(self) -> Evidence:
-        return self._decide(start=1.0)
-
-    def _decide(self, start: float) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         import numpy as np
 
+        start = 1.0 if broken else 0.0
         runs, path, step, probes = large_runs(start=start)
         norms = runs.norms(probes).sum(axis=-1)
         large = _shift(path.probe_loss, norms, step, 4, 2, runs.width)
@@ -198,13 +188,7 @@ class Theorem10(Claim, name="malach.thm10"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "concave functions: minima of affine ones in place of maxima"
 
-    def check(self) -> Evidence:
-        return self._decide(concave=False)
-
-    def control(self) -> Evidence:
-        return self._decide(concave=True)
-
-    def _decide(self, concave: bool) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         import numpy as np
 
         from whyconv.papers.malach.exact import online_descent as online
@@ -217,7 +201,7 @@ class Theorem10(Claim, name="malach.thm10"):
         large = float((regret - step / 2 * energy).max())
         walks = small_walks()
         plain = max(online.excess_of_walk(each.plain, each.step, each.star_norm) for each in walks)
-        drawn, halved = zip(*_drawn_sequences(concave), strict=True)
+        drawn, halved = zip(*_drawn_sequences(concave=broken), strict=True)
         attained = online.excess_of_equal_linear(np.array([1.0, -2.0, 0.5]), step=0.1, steps=50)
         apart = max(each.gap for each in walks)
         holds = max(large, plain, *drawn, *halved) <= 1e-9 and abs(attained) <= 1e-12 and apart <= AGREE

@@ -6,7 +6,6 @@ A bound above 1 says nothing, since the zero network has loss 1; such runs are c
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -40,13 +39,7 @@ class Theorem4(Claim, name="malach.thm4"):
     expected: ClassVar[Verdict] = "holds as corrected"
     broken: ClassVar[str] = "the parity of the first and the last bit, which no window sees together"
 
-    def check(self) -> Evidence:
-        return self._decide(lambda runs: runs)
-
-    def control(self) -> Evidence:
-        return self._decide(_far_apart)
-
-    def _decide(self, change: Callable[[Batch], Batch]) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         from whyconv.papers.malach.exact.bounds import stated_terms, step_size
         from whyconv.papers.malach.exact.routes import walk
         from whyconv.papers.malach.exact.runs import batch
@@ -61,7 +54,7 @@ class Theorem4(Claim, name="malach.thm4"):
             (4, 3, 1_600_000, 20_000, ("parity", "majority"), (1, 2), ("uniform",)),
             (6, 3, 2_000_000, 2_000, ("majority", "random"), (1, 4), ("uniform",)),
         ):
-            runs = change(batch(n, k, width, kinds, positions, over, seed=4))
+            runs = _problem(batch(n, k, width, kinds, positions, over, seed=4), far_apart=broken)
             path = runs.descend(step_size(n, width, steps), steps)
             bound = sum(stated_terms(n, k, width, steps))
             if bound < 1:
@@ -69,7 +62,7 @@ class Theorem4(Claim, name="malach.thm4"):
             else:
                 vacuous.append(bound)
 
-        lone = change(batch(4, 2, 40_000, ("parity",), (3,), seed=4))
+        lone = _problem(batch(4, 2, 40_000, ("parity",), (3,), seed=4), far_apart=broken)
         bent = Ramp(cap=2.0, shift=1.5)
         short = _average(lone.descend(step_size(4, lone.width, 10_000), 10_000, windows=2))
         affine = _average(lone.descend(step_size(4, lone.width, 12_000), 12_000, activation=bent))
@@ -100,12 +93,14 @@ def _average(path: Path) -> float:
     return float(max(path.loss[1:].mean(axis=0).max(), path.loss[:-1].mean(axis=0).max()))
 
 
-def _far_apart(runs: Batch) -> Batch:
-    """The same runs with x_1 x_n for label."""
+def _problem(runs: Batch, far_apart: bool) -> Batch:
+    """The runs as they are, or with x_1 x_n for label."""
     import numpy as np
 
     from whyconv.papers.malach.exact.k_patterns import cube
 
+    if not far_apart:
+        return runs
     inputs = cube(runs.n_bits)
     return replace(runs, labels=np.broadcast_to(inputs[:, 0] * inputs[:, -1], runs.labels.shape))
 
@@ -126,15 +121,7 @@ class Theorem4Step(Claim, name="malach.thm4-eta"):
     expected: ClassVar[Verdict] = "holds as corrected"
     broken: ClassVar[str] = "another correction, eta = sqrt(n) / (q T)"
 
-    def check(self) -> Evidence:
-        from whyconv.papers.malach.exact.bounds import step_size
-
-        return self._decide(step_size, root_of_width=True)
-
-    def control(self) -> Evidence:
-        return self._decide(lambda n, width, steps: n**0.5 / (width * steps), root_of_width=False)
-
-    def _decide(self, corrected: Callable[[int, int, int], float], root_of_width: bool) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         from math import log
 
         from whyconv.papers.malach.exact import bounds
@@ -145,12 +132,13 @@ class Theorem4Step(Claim, name="malach.thm4-eta"):
             firsts = []
             for steps in (100, 10_000, 10**6):
                 stated = bounds.stated_terms(n, k, width, steps, cap=1.5)
-                derived = bounds.derived_terms(n, k, width, steps, corrected(n, width, steps), cap=1.5)
+                eta = n**0.5 / (width * steps) if broken else bounds.step_size(n, width, steps)
+                derived = bounds.derived_terms(n, k, width, steps, eta, cap=1.5)
                 gap = max(gap, *(abs(one / other - 1) for one, other in zip(derived, stated, strict=True)))
                 printed = bounds.step_size(n, width, steps, "printed")
                 firsts.append(bounds.derived_terms(n, k, width, steps, printed, cap=1.5)[0])
             slopes.append(log(firsts[-1] / firsts[0]) / log(10**4))
-        same, times = _in_fractions(root_of_width)
+        same, times = _in_fractions(root_of_width=not broken)
 
         steps = 10_000
         runs = batch(4, 2, 40_000, ("parity", "and"), (1, 3), ("uniform", "biased"), seed=5)
@@ -222,13 +210,7 @@ class LocalNetworks(Claim, name="malach.lcn"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "all filters of a window start equal, against the random start"
 
-    def check(self) -> Evidence:
-        return self._decide(lambda runs: runs)
-
-    def control(self) -> Evidence:
-        return self._decide(_one_type)
-
-    def _decide(self, change: Callable[[Batch], Batch]) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         from whyconv.papers.malach.exact import bounds
         from whyconv.papers.malach.exact.routes import walk
         from whyconv.papers.malach.exact.runs import COUNTEREXAMPLE, batch
@@ -239,7 +221,7 @@ class LocalNetworks(Claim, name="malach.lcn"):
             ("parity", "and", "dictator"),
             ("uniform", "biased"),
         )
-        runs = change(batch(n, k, width, kinds, (1, 3), laws, shared=False, seed=11))
+        runs = _start(batch(n, k, width, kinds, (1, 3), laws, shared=False, seed=11), equal=broken)
         path = runs.descend(step, steps)
         shared = batch(n, k, width, kinds, (1, 3), laws, seed=11).descend(step, steps)
         loss, bound = _average(path), sum(bounds.local_terms(n, k, width, steps))
@@ -251,7 +233,7 @@ class LocalNetworks(Claim, name="malach.lcn"):
         pulled = [
             _drift_ratio(each.descend(5e-9, 200, **one), 5e-9, k, width, COUNTEREXAMPLE.cap)
             for each in (
-                change(batch(n, k, width, ("and",), (1,), ("point",), shared=False, seed=11)),
+                _start(batch(n, k, width, ("and",), (1,), ("point",), shared=False, seed=11), equal=broken),
                 batch(n, k, width, ("and",), (1,), ("point",), seed=11),
             )
         ]
@@ -281,10 +263,12 @@ def _drift_ratio(path: Path | PlainPath, step: float, k: int, width: int, cap: f
     )
 
 
-def _one_type(runs: Batch) -> Batch:
-    """The same runs with all q filters of every window of the first type."""
+def _start(runs: Batch, equal: bool) -> Batch:
+    """The runs as they are, or with all q filters of every window of the first type."""
     import numpy as np
 
+    if not equal:
+        return runs
     counts = np.zeros_like(runs.counts)
     counts[..., 0] = runs.width
     return replace(runs, counts=counts)

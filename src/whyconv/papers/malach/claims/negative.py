@@ -9,7 +9,6 @@ noise of order 1/sqrt(m), and stochastic gradient descent does learn parities, i
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from fractions import Fraction
 from math import comb
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -36,26 +35,20 @@ class Theorem12(Claim, name="malach.thm12"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "weights on the bits of I only: a start that is not permutation invariant"
 
-    def check(self) -> Evidence:
-        return self._decide(lambda n_bits, k_window: n_bits)
-
-    def control(self) -> Evidence:
-        return self._decide(lambda n_bits, k_window: k_window)
-
-    def _decide(self, reached: Callable[[int, int], int]) -> Evidence:
-        """``reached``: how many bits, those of I among them, have weights; the others' gradients are 0."""
+    def decide(self, broken: bool) -> Evidence:
         from whyconv.papers.malach.exact import initial_gradient as exact
         from whyconv.papers.malach.exact.oracle_gradient import gradient_squares
 
         sizes = {2**k_window: k_window for k_window in range(4, 11)}
         filters, readouts, gap, equal = {}, {}, 0.0, True
         for n_bits, k_window in sizes.items():
+            reached = k_window if broken else n_bits  # bits with weights; gradients of the others are 0
             for name in ("tanh", "sigmoid"):
-                *found, apart = _gaussian_squares(name, reached(n_bits, k_window), k_window)
+                *found, apart = _gaussian_squares(name, reached, k_window)
                 filters[name, n_bits], readouts[name, n_bits] = found
                 gap = max(gap, apart)
-            fractions = gradient_squares(reached(n_bits, k_window), k_window)
-            equal &= fractions == _sign_squares(reached(n_bits, k_window), k_window)
+            fractions = gradient_squares(reached, k_window)
+            equal &= fractions == _sign_squares(reached, k_window)
             filters["signs", n_bits], readouts["signs", n_bits] = fractions
         tight = {n: exact.tight_bound(n, k) for n, k in sizes.items()}
         paper = {n: exact.paper_bound(n, k) for n, k in sizes.items()}
@@ -130,19 +123,11 @@ class LevelIdentity(Claim, name="malach.level-identity"):
     expected: ClassVar[Verdict] = "holds as corrected"
     broken: ClassVar[str] = "weights averaged over rotations of the bits only: not permutation invariant"
 
-    def check(self) -> Evidence:
-        return self._decide(_enough_orders)
-
-    def control(self) -> Evidence:
-        from whyconv.papers.malach.exact.juntas import rotations
-
-        return self._decide(lambda n_bits, k_window: rotations(n_bits))
-
-    def _decide(self, orders: Callable[[int, int], NDArray]) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         from whyconv.papers.malach.exact import initial_gradient as exact
 
         gaps = {
-            n_bits: max(_identity_gap(n_bits, k_window, orders(n_bits, k_window)) for k_window in sizes)
+            n_bits: max(_identity_gap(n_bits, k, _orders(n_bits, k, rotated=broken)) for k in sizes)
             for n_bits, sizes in ((7, (2, 3, 5)), (10, (3, 4)))
         }
         coordinate, total = _extremal_gradient(10, 3)
@@ -169,12 +154,14 @@ class LevelIdentity(Claim, name="malach.level-identity"):
         )
 
 
-def _enough_orders(n_bits: int, k_window: int) -> NDArray:
-    """All orders for n <= 7, else one for each k-set that I may come from."""
+def _orders(n_bits: int, k_window: int, rotated: bool) -> NDArray:
+    """All orders for n <= 7, else one for each k-set that I may come from; or the rotations alone."""
     import numpy as np
 
-    from whyconv.papers.malach.exact.juntas import all_orders, order_for, subsets
+    from whyconv.papers.malach.exact.juntas import all_orders, order_for, rotations, subsets
 
+    if rotated:
+        return rotations(n_bits)
     if n_bits <= 7:
         return all_orders(n_bits)
     return np.stack([order_for(subset, n_bits) for subset in subsets(n_bits, k_window)])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from whyconv.claims import Claim
@@ -40,23 +39,18 @@ class FinitePrecision(Claim, name="malach.finite-precision"):
     expected: ClassVar[Verdict] = "holds as corrected"
     broken: ClassVar[str] = "a parity of 2 bits in place of log2 n"
 
-    def check(self) -> Evidence:
-        return self._decide(lambda n_bits: n_bits.bit_length() - 1)
-
-    def control(self) -> Evidence:
-        return self._decide(lambda n_bits: 2)
-
-    def _decide(self, pattern: Callable[[int], int]) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         import numpy as np
 
+        sizes = {n: 2 if broken else n.bit_length() - 1 for n in DRAWS}
         words, medians, gap, same = {}, {}, 0.0, True
         for n, draws in DRAWS.items():
-            weights, exact, normal = _gradients(n, pattern(n), draws)
+            weights, exact, normal = _gradients(n, sizes[n], draws)
             for dtype in DTYPES:
-                words[dtype, n] = _word(weights, exact, pattern(n), dtype)
-                same &= words[dtype, n] == _word(weights, normal, pattern(n), dtype)
+                words[dtype, n] = _word(weights, exact, sizes[n], dtype)
+                same &= words[dtype, n] == _word(weights, normal, sizes[n], dtype)
             gap = max(gap, float(np.abs(normal / exact - 1).max()))
-            medians[n] = float(np.median(np.abs(exact[:, : pattern(n)])))
+            medians[n] = float(np.median(np.abs(exact[:, : sizes[n]])))
         places = [*((dtype, 1024) for dtype in DTYPES), ("float64", 8192)]
         verdict: Verdict = "fails"
         if same and gap <= CLOSE:
@@ -70,7 +64,7 @@ class FinitePrecision(Claim, name="malach.finite-precision"):
             {
                 **{f"{dtype}, n = {n}": words[dtype, n] for dtype, n in places},
                 "median |dL/dw_j|, j in I, n = 1024": medians[1024],
-                "root mean square of dL/dw_j, j in I, n = 1024": _root_mean_square(1024, pattern(1024)),
+                "root mean square of dL/dw_j, j in I, n = 1024": _root_mean_square(1024, sizes[1024]),
                 "median |dL/dw_j|, j in I, n = 8192": medians[8192],
                 "largest relative gap of the two routes": gap,
             },

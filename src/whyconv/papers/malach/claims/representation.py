@@ -29,13 +29,7 @@ class Lemma6(Claim, name="malach.lemma6"):
     expected: ClassVar[Verdict] = "holds as corrected"
     broken: ClassVar[str] = "bias 0 in place of 1/k - 1: filters answer to windows they do not match"
 
-    def check(self) -> Evidence:
-        return self._decide(matched_bias=True)
-
-    def control(self) -> Evidence:
-        return self._decide(matched_bias=False)
-
-    def _decide(self, matched_bias: bool) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         import numpy as np
 
         from whyconv.papers.malach.exact import bounds, k_patterns, window_features
@@ -44,7 +38,7 @@ class Lemma6(Claim, name="malach.lemma6"):
         delta, clipped = 0.1, Ramp(cap=1.0)
 
         def bias(k: int) -> float:
-            return 1 / k - 1 if matched_bias else 0.0
+            return 0.0 if broken else 1 / k - 1
 
         rng = np.random.default_rng(6)
         error, low, high, failure = 0.0, np.inf, 0.0, 0.0

@@ -6,7 +6,7 @@ it is shown the way. ``n_bits`` = n, ``k_window`` = k; I is the set of bits that
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise, permutations, product
 from math import comb, log
@@ -39,13 +39,7 @@ class Permutation(Claim, name="malach.permutation"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "the FCN's initial weights are not permuted with the bits"
 
-    def check(self) -> Evidence:
-        return self._decide(coupled=True)
-
-    def control(self) -> Evidence:
-        return self._decide(coupled=False)
-
-    def _decide(self, coupled: bool) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         import numpy as np
 
         from whyconv.papers.malach.exact.bit_networks import BitNetwork, all_inputs, hinge
@@ -54,7 +48,7 @@ class Permutation(Claim, name="malach.permutation"):
         inputs = all_inputs(8)
         labels = inputs[:, 3:6].prod(axis=1)
         network = _network("fcn", 8, 3)
-        weights = network.filters[:, :, order] if coupled else network.filters
+        weights = network.filters if broken else network.filters[:, :, order]
         twin = BitNetwork(network.windows, weights, network.bias, network.readout)
         apart, parameters, last = 0.0, 0.0, network
         walks = (
@@ -73,7 +67,7 @@ class Permutation(Claim, name="malach.permutation"):
             for what, bits in (("given", inputs), ("permuted", inputs[:, order])):
                 *_, trained = _network(kind, 8, 3).descend(bits, labels, 0.5, steps)
                 local[f"{kind.upper()} loss, {what} order"] = hinge(trained.values(bits), labels)
-        equal = sum(_equal_in_fractions(each, coupled) for each in permutations(range(4)))
+        equal = sum(_equal_in_fractions(each, coupled=not broken) for each in permutations(range(4)))
         blind = apart <= 1e-12 and parameters <= 1e-12 and learned < 0.5 and equal == 24
         sees = all((loss < 0.5) if "given" in name else (loss >= 1 - 1e-12) for name, loss in local.items())
         return Evidence(
@@ -138,20 +132,7 @@ class Junta(Claim, name="malach.junta"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "rotations in place of all orders of the bits"
 
-    def check(self) -> Evidence:
-        from whyconv.papers.malach.exact.juntas import all_orders, order_for
-
-        return self._decide(order_for, all_orders)
-
-    def control(self) -> Evidence:
-        from whyconv.papers.malach.exact.juntas import rotations
-
-        def rotation_for(subset: Sequence[int], n_bits: int, first: int) -> NDArray:
-            return rotations(n_bits)[(subset[0] - first) % n_bits]
-
-        return self._decide(rotation_for, rotations)
-
-    def _decide(self, build: Callable[..., NDArray], orders: Callable[[int], NDArray]) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         import numpy as np
 
         from whyconv.exact.rank import rank_modulo
@@ -159,14 +140,17 @@ class Junta(Claim, name="malach.junta"):
 
         tried, wrong, missed = 0, 0, 0
         for n_bits in range(2, 7):
-            every = orders(n_bits)
+            every = juntas.rotations(n_bits) if broken else juntas.all_orders(n_bits)
             for k_window in range(1, n_bits + 1):
                 seen = np.unique(juntas.window_masks(every, k_window))
                 missed += comb(n_bits, k_window) - len(seen)
                 for subset in juntas.subsets(n_bits, k_window):
                     for first in range(n_bits - k_window + 1):
+                        order = juntas.order_for(subset, n_bits, first)
+                        if broken:
+                            order = every[(subset[0] - first) % n_bits]
                         tried += 1
-                        wrong += not _pattern_is_junta(build(subset, n_bits, first), subset, first, n_bits)
+                        wrong += not _pattern_is_junta(order, subset, first, n_bits)
         orthogonal = all(_parities_orthogonal(n, k) for n, k in ((8, 3), (8, 4), (10, 3), (10, 5)))
         ranks = {(n, k): rank_modulo(juntas.junta_tables(n, k)) for n, k in ((6, 2), (5, 3))}
         exact = all(rank == juntas.sq_dimension(*size) for size, rank in ranks.items())
@@ -234,21 +218,12 @@ class ArchitectureSearch(Claim, name="malach.nas"):
     expected: ClassVar[Verdict] = "holds"
     broken: ClassVar[str] = "the majority of the bits of I in place of their parity"
 
-    def check(self) -> Evidence:
-        from whyconv.papers.malach.exact.window_signal import parity
-
-        return self._decide(parity)
-
-    def control(self) -> Evidence:
-        from whyconv.papers.malach.exact.window_signal import majority
-
-        return self._decide(majority)
-
-    def _decide(self, target: Callable[[NDArray], NDArray]) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         import numpy as np
 
         from whyconv.papers.malach.exact import juntas, window_signal
 
+        target = window_signal.majority if broken else window_signal.parity
         tried, unaligned, aligned, in_integers, agree = 0, 0.0, 1.0, 0, True
         for n_bits, width, k_window in ((6, 2, 2), (8, 3, 3), (8, 4, 3), (10, 3, 3), (10, 4, 4)):
             windows, subset = juntas.subsets(n_bits, width), np.arange(1, k_window + 1)

@@ -32,13 +32,7 @@ class Corollary5(Claim, name="malach.cor5"):
     expected: ClassVar[Verdict] = "holds as corrected"
     broken: ClassVar[str] = "a sample of 3 examples in place of m"
 
-    def check(self) -> Evidence:
-        return self._decide(samples=None)
-
-    def control(self) -> Evidence:
-        return self._decide(samples=3)
-
-    def _decide(self, samples: int | None) -> Evidence:
+    def decide(self, broken: bool) -> Evidence:
         from math import log, log2
 
         from whyconv.papers.malach.exact.bounds import stated_terms
@@ -59,7 +53,8 @@ class Corollary5(Claim, name="malach.cor5"):
             terms = stated_terms(n, round(log2(n)), round(fitting * width), round(fitting * steps))
             printed.append(terms[1] / (EPS / 4))
         four = found[4]
-        trained = _learn(four, samples or four.samples)
+        samples = 3 if broken else four.samples
+        trained = _learn(four, samples)
         apart = max(walk("parity", 3).gap, walk("dictator", 1, "biased").gap)
         learned = (
             apart <= 1e-12
@@ -77,7 +72,7 @@ class Corollary5(Claim, name="malach.cor5"):
                 "q and T grow with n^3 log n to the powers": f"{powers[0]:.3f}, {powers[1]:.3f}",
                 "second term / (eps/4), paper's q, n = 4, 2^10, 2^20": ", ".join(f"{x:.3g}" for x in printed),
                 "q, T asked for, n = 4, k = 2, eps = 0.1": f"{four.width:,}, {four.steps:,}",
-                "examples drawn": samples or four.samples,
+                "examples drawn": samples,
                 "steps until training loss eps/2, slowest run": int(trained["steps"]),
                 "largest error over all inputs": trained["error"],
                 "largest hinge loss over all inputs": trained["hinge"],
