@@ -381,7 +381,7 @@ def _finite(value: Any) -> Any:
 
 
 def _records(frame: Any) -> list[dict[str, Any]]:
-    """The lines of a data frame; what is no finite number is null."""
+    """The lines of a data frame; what is missing is None."""
     return [dict(zip(frame.columns, line, strict=True)) for line in _plain(frame)]
 
 

@@ -30,7 +30,7 @@ def assemble(
         title="What are locality, weight sharing and max-pooling worth?",
         claims=claims,
         sections=[*sections, *loose_rows(found)],
-        environment=_environment(fit, found.environments()),
+        environments=_environments(fit, found.environments()),
         command=command,
         notes=[*_notes(found), *(run.unfit for run in runs if run.unfit)],
     )
@@ -106,10 +106,9 @@ def section(
     )
 
 
-def _environment(runs: Sequence[Run], environments: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The environment of the rows shown; several are told side by side."""
+def _environments(
+    runs: Sequence[Run], environments: Mapping[str, Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Those that the rows shown were computed in."""
     used = {run.rows[p.trial.key].environment for run in runs for p in run.points if p.trial.key in run.rows}
-    chosen = [environments[identity] for identity in sorted(used) if identity in environments]
-    if len(chosen) == 1:
-        return dict(chosen[0])
-    return {f"environment {i + 1}": str(dict(each)) for i, each in enumerate(chosen)}
+    return [environments[identity] for identity in sorted(used) if identity in environments]

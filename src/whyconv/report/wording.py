@@ -1,18 +1,21 @@
-"""Values as readers meet them: numbers, seeds, durations, verdict words, all as escaped HTML."""
+"""Values as the page shows them: numbers, verdict words, cells of tables. What returns Markup is escaped."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, get_args
+
+from markupsafe import Markup
 
 from whyconv.measure.estimate import Estimate
 from whyconv.report.notation import prose
+from whyconv.text import labelled
 from whyconv.verdict import Verdict
 
 if TYPE_CHECKING:
-    pass
+    import pandas as pd
 
 MEANINGS: Mapping[str, str] = {
     "holds": "Exact: the statement was computed and is true at the sizes named.",
@@ -33,16 +36,18 @@ SOURCES: Mapping[str, str] = {
 """Whose wording a claim is, said where it is not the paper's own."""
 
 
-def number(value: Any) -> str:
+def number(value: Any) -> Markup:
     """A number at four significant digits, large and small ones as a power of ten; other things as text.
 
-    >>> number(0.0213), number(64000), number(True), number(2.5e-24)
-    ('0.0213', '64,000', 'yes', '2.5 × 10<sup>−24</sup>')
+    >>> print(number(0.0213), number(64000), number(True), number(2.5e-24))
+    0.0213 64,000 yes 2.5 × 10<sup>−24</sup>
     """
     if isinstance(value, bool):
-        return "yes" if value else "no"
-    if not isinstance(value, int | float):
-        return prose(value)
+        return Markup("yes" if value else "no")
+    return Markup(_digits(value)) if isinstance(value, int | float) else prose(value)
+
+
+def _digits(value: float) -> str:
     if not math.isfinite(value):
         return "not a number" if math.isnan(value) else "∞" if value > 0 else "−∞"
     if isinstance(value, int) and abs(value) < 10**12:
@@ -56,51 +61,32 @@ def number(value: Any) -> str:
     return f"{mantissa.rstrip('0').rstrip('.').replace('-', '−')} × 10<sup>{power}</sup>"
 
 
-def badge(verdict: Any) -> str:
-    """A verdict as a coloured label that also says its word; an unknown word stays grey."""
-    word = str(verdict)
-    kind = word.replace(" ", "-") if word in get_args(Verdict) else "unknown"
-    return f'<span class="badge {kind}">{escape(word)}</span>'
+def verdict_class(verdict: object) -> str:
+    """The style of a verdict's badge; a word that is none stays grey."""
+    return str(verdict).replace(" ", "-") if verdict in get_args(Verdict) else "unknown"
 
 
-def numbers(values: Mapping[str, Any], at_most: int = 5) -> str:
-    """Named numbers as a definition list; those beyond ``at_most`` wait behind a click."""
-    items = [_item(name, value) for name, value in values.items()]
-    if not items:
-        return ""
-    first, rest = items[:at_most], items[at_most:]
-    more = f"<details><summary>{len(rest)} more</summary><dl>{''.join(rest)}</dl></details>" if rest else ""
-    return f'<div class="numbers"><dl>{"".join(first)}</dl>{more}</div>'
+def cells(frame: pd.DataFrame) -> Iterator[list[Any]]:
+    """The rows of a data frame as plain values; None is missing."""
+    for row in frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None):
+        yield [_plain(value) for value in row]
 
 
-def _item(name: str, value: Any) -> str:
-    """A name and its value side by side, or one above the other where both would not fit."""
-    long = isinstance(value, str | Estimate) and len(str(value)) + len(name) > 32
-    return f"<div{' class=long' if long else ''}><dt>{prose(name)}</dt><dd>{number(value)}</dd></div>"
-
-
-def traceback(text: str) -> str:
-    """A traceback behind a click; nothing for an empty one."""
-    return f"<details><summary>Traceback</summary><pre>{escape(text)}</pre></details>" if text else ""
-
-
-def command(text: str) -> str:
-    """A command line to copy; nothing for an empty one."""
-    return f'<pre class="command"><code>{escape(text)}</code></pre>' if text else ""
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A plain table of values; numbers are set at the right by the style sheet, and None is a dash."""
-    head = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in columns)
-    body = "".join("<tr>" + "".join(_cell(value) for value in row) + "</tr>" for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return '<td class="number">–</td>'
+def _plain(value: Any) -> Any:
     if isinstance(value, Estimate):
-        value = value.cell
-    plain = value.item() if hasattr(value, "item") else value
-    kind = ' class="number"' if isinstance(plain, int | float) and not isinstance(plain, bool) else ""
-    return f"<td{kind}>{number(plain)}</td>"
+        return value.cell
+    return value.item() if hasattr(value, "item") else value
+
+
+def listed(value: Any) -> str:
+    """A part of an environment: what a dictionary holds, by name.
+
+    >>> listed({"jax": "0.10", "numpy": "2.4"}), listed({}), listed("3.11")
+    ('jax 0.10, numpy 2.4', 'none', '3.11')
+    """
+    return (labelled(value) or "none") if isinstance(value, Mapping) else str(value)
+
+
+def as_json(value: Any) -> str:
+    """A text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, default=str)
