@@ -213,10 +213,10 @@ def whyconv_side(case: Case, x: Any, y: Any) -> tuple[Callable[[], float], Any, 
 
     def epoch() -> float:
         nonlocal state
-        state = learner.advance(job, state._replace(pace=jnp.full_like(state.pace, BATCHES)))
+        state = learner.advance(job, state, BATCHES)
         return float(state.loss)
 
-    learner.advance(job, state)  # compiles
+    learner.advance(job, state, 1)  # compiles
     backward = network.flops(case.shape) - first_products(network, case.shape)
     return epoch, first.params, BATCH * (2 * network.flops(case.shape) + backward) / 1e9
 

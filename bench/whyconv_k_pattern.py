@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from whyconv.execution import capacity, draw
 from whyconv.learners import Job
-from whyconv.learners.gradient import Running
+from whyconv.learners._training import Running
 from whyconv.streams import streams
 from whyconv.trial import Trial
 
@@ -43,7 +42,7 @@ class Contestant:
         """All epochs of the learner as one segment, and the loss after them."""
         began = time.perf_counter()
         state = self.learner.start(self.job)
-        state = self.learner.advance(self.job, _paced(state, self.learner.epochs))
+        state = self.learner.advance(self.job, state, self.learner.epochs)
         self.states["run"] = jax.block_until_ready(state)
         self.runs.append(time.perf_counter() - began)
 
@@ -52,9 +51,8 @@ class Contestant:
         learner = self.learner.model_copy(update={"epochs": FOREVER})
         state = jax.block_until_ready(learner.start(self.job))
         for step in range(steps):
-            state = _paced(state, 1)
             began = time.perf_counter()
-            state = learner.advance(self.job, state)
+            state = jax.block_until_ready(learner.advance(self.job, state, 1))
             if step:
                 self.steps.append(time.perf_counter() - began)
         self.states["single"] = state
@@ -70,11 +68,6 @@ class Contestant:
 
     def _loss(self, name: str) -> dict[str, float]:
         return {"loss": float(self.states[name].loss)} if name in self.states else {}
-
-
-def _paced(state: Running, epochs: int) -> Running:
-    """The state with a segment's length set by hand instead of by the clock."""
-    return state._replace(pace=jnp.asarray(epochs, state.pace.dtype))
 
 
 def main() -> None:

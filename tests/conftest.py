@@ -33,16 +33,6 @@ def pytest_xdist_auto_num_workers(config):
     return (os.cpu_count() or 1) + 1
 
 
-class NoCheckpoint:
-    """A trial's checkpoint that keeps nothing."""
-
-    def load(self):
-        return None
-
-    def save(self, arrays):
-        pass
-
-
 @pytest.fixture
 def key():
     return stream("test", 0)
@@ -51,6 +41,8 @@ def key():
 @pytest.fixture
 def execute():
     """Run a trial in this process."""
+    from training import NoCheckpoint
+
     from whyconv.execution import execute
     from whyconv.trial import Trial
 

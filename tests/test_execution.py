@@ -64,7 +64,8 @@ def test_float64_is_another_trial(execute):
 
 
 def test_rows_tell_how_local_the_filters_are_and_seed_0_shows_them():
-    from conftest import NoCheckpoint
+    from training import NoCheckpoint
+
     from whyconv.execution import execute
     from whyconv.trial import Trial
 

@@ -3,10 +3,10 @@
 import jax
 import numpy as np
 import pytest
+from training import fits_of
 
-from conftest import NoCheckpoint
-from whyconv.execution import capacity, chosen, draw, known_facts, train_in_segments
-from whyconv.learners import Fit, Job
+from whyconv.execution import chosen, draw, known_facts
+from whyconv.learners import Fit
 from whyconv.streams import streams
 from whyconv.trial import Trial
 
@@ -28,14 +28,6 @@ def spec(arm, **fields):
         "task": TASK, "network": network, "learner": learner, "m": 30, "seed": 1, "test_size": 1024,
         "risk": True, **fields,
     }  # fmt: skip
-
-
-def fits_of(trial):
-    """All fits, as the trial makes them."""
-    keys = streams(trial)
-    sample = draw(trial.task, keys["world"], keys["train"], capacity(trial.m))
-    job = Job(trial.network, sample, trial.m, keys["init"], keys["batches"])
-    return train_in_segments(trial, job, lambda fraction: None, NoCheckpoint())
 
 
 def sampled(trial, stream, count=1024):
@@ -94,8 +86,8 @@ def test_stages_leave_facts_under_their_names(execute):
     stages = {name for name in row if name.endswith("_step_one")}
     assert stages == {"risk_step_one", "alignment_step_one", "denoises_step_one"}
     (fit,) = fits_of(trial)
-    nodes = trial.network.threshold_nodes(fit.stages["step_one"], (K, D))
-    facts = trial.task.threshold_facts(streams(trial)["world"], *nodes)
+    view = trial.network.view(fit.stages["step_one"], (K, D))
+    facts = trial.task.facts(streams(trial)["world"], view, exact=False, risk=True)
     assert {name: row[f"{name}_step_one"] for name in facts} == facts
     assert row["alignment_step_one"] != row["alignment"]
 

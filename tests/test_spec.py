@@ -23,7 +23,7 @@ def test_true_and_false_are_no_numbers(settings, said):
     with pytest.raises(UserError) as caught:
         configure("brutzkus.fig3a", "quick", settings)
     assert said in str(caught.value)
-    assert str(caught.value).endswith("and true and false are no numbers; give a number.")
+    assert str(caught.value).endswith("but true and false are not numbers; give a number.")
 
 
 def test_true_and_false_are_taken_where_they_belong():

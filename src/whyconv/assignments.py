@@ -1,4 +1,4 @@
-"""What a user sets by hand, from ``--set`` or a notebook: read, and checked as far as no study is needed."""
+"""Reads settings from ``--set`` or a notebook, with the checks that need no study."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ from typing import Any
 from whyconv.errors import UserError
 
 DEEPEST = 20
-"""Lists or dictionaries inside one another; no setting has more than a few."""
+"""Limit for nested lists or dictionaries; no setting needs more than a few."""
 LARGEST = 2**53
-"""Whole numbers up to here are floats, too; estimates of time and memory calculate with floats."""
+"""Integers up to here are exact as floats, which estimates of time and memory use."""
 SMALLEST = 1e-37
-"""Of numbers other than 0; most trials calculate in float32, which has hardly smaller ones."""
-_FLAT = f"take at most {DEEPEST}, one inside the other."
+"""Of numbers other than 0; most trials compute in float32, which has hardly smaller ones."""
+_FLAT = f"nest at most {DEEPEST} of them."
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?", re.ASCII | re.IGNORECASE)
 
 
 def given(assignments: Iterable[str] | Mapping[str, Any], seeds: int | None) -> dict[str, Any]:
-    """What the user sets, by the names of settings, each once."""
+    """The values that the user sets, by the names of settings; each may be given once."""
     pairs = list(assignments.items() if isinstance(assignments, Mapping) else map(_parsed, assignments))
     if seeds is not None:
         pairs.append(("seeds", seeds))
     for path, value in pairs:
         named = isinstance(path, str) and path.isprintable() and all(map(str.strip, path.split(".")))
         if not named:
-            raise UserError(f"the setting {path!r} was given; a setting is named as in task.positions.")
+            raise UserError(f"the setting {path!r} was given; give a name such as task.positions.")
         _require_sound(path, value)
     found = dict(pairs)
     if len(found) < len(pairs):
@@ -51,16 +51,14 @@ def _parsed(assignment: str) -> tuple[str, Any]:
         except ValueError:
             continue
         except RecursionError:
-            raise UserError(
-                f"--set {path.strip()} was given a value of brackets inside brackets; {_FLAT}"
-            ) from None
+            raise UserError(f"--set {path.strip()} was given a value of nested brackets; {_FLAT}") from None
     if _NUMBER.fullmatch(text):
         return path.strip(), _real(text)
     return path.strip(), text
 
 
 def _real(text: str) -> float:
-    """The number; one that floats have no room for is not taken for 0."""
+    """The number; one that is too small for a float is refused instead of becoming 0."""
     number = float(text)
     if number == 0 and re.search("[1-9]", text.lower().partition("e")[0]):
         raise UserError(f"{text} was given with --set; give 0, or a number of at least {SMALLEST} in size.")
@@ -77,7 +75,7 @@ def _each_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _require_sound(path: str, value: Any, depth: int = 0) -> None:
-    """Refuse what no setting can be, wherever it is in the value: it would go into rows and their names."""
+    """Refuse what no setting can be, anywhere in the value: it would become part of rows and their keys."""
     if isinstance(value, str) and not value.isprintable():
         raise UserError(f"{path} = {value!r} was given; give printable characters only.")
     if isinstance(value, float) and not isfinite(value):
@@ -88,7 +86,7 @@ def _require_sound(path: str, value: Any, depth: int = 0) -> None:
         size = value.bit_length()
         raise UserError(f"{path} was given a number of {size} bits; give one of at most {LARGEST:,}.")
     if depth > DEEPEST:
-        raise UserError(f"{path} was given a value of brackets inside brackets; {_FLAT}")
+        raise UserError(f"{path} was given a value of nested brackets; {_FLAT}")
     if isinstance(value, Mapping):
         for name, item in value.items():
             if not isinstance(name, str) or not name.strip():

@@ -1,27 +1,27 @@
-"""The one exception that means: the user can mend this; and how any error is told in one line."""
+"""The exception for mistakes that the user can correct, and errors in one line."""
 
 from __future__ import annotations
 
 LONGEST = 600
-"""Characters of a sentence on the terminal; of a longer one the middle is left out."""
+"""Characters of a sentence on the terminal; a longer one is shortened in the middle."""
 
 
 class UserError(Exception):
-    """A mistake of the caller, told in one sentence: what was given, what is allowed, what to do.
+    """A mistake of the user, in one sentence: what was given, what is allowed, what to do.
 
-    The command line prints the sentence and leaves with exit code 2; a notebook sees an
-    ordinary exception with the same text.
+    The command line prints the sentence and exits with code 2; a notebook sees an ordinary exception
+    with the same text.
     """
 
 
 def one_sentence(text: str) -> str:
-    """The text as one printable line that ends with a full stop, whatever the user's words in it hold."""
+    """The text as one printable line that ends with a full stop, whatever user input it quotes."""
     line = _cut("".join(each if each.isprintable() else _escaped(each) for each in _cut(text.strip())))
     return line if line.endswith(".") else f"{line}."
 
 
 def said(error: BaseException) -> str:
-    """Kind and words of an exception, as far as it has some; its own ``__str__`` may fail."""
+    """Type and message of an exception, whose own ``__str__`` may fail."""
     try:
         words = str(error).strip().rstrip(".")
     except Exception:

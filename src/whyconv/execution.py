@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
@@ -9,13 +10,20 @@ from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Feed, Fit, Job, Maker
 from whyconv.spec import once
 from whyconv.streams import streams
-from whyconv.tasks import Part, Sample, Task
+from whyconv.tasks import Part, Sample, StreamedTask, Task, WeightedPoints
 from whyconv.trial import Trial
+from whyconv.views import FirstLayer, View
 
 Result = Mapping[str, float | int | str | bool]
 BLOCK = 1024
 """Examples drawn or scored by one call of a compiled program."""
 FILTERS_SHOWN = 8
+FIRST_STEPS = 16
+"""Steps of the first segment, whose time says how many the next one has."""
+GROWTH = 4
+"""A segment has at most so many times the steps of the one before: learners may take fewer than asked for
+(the end of an epoch), which looks faster than it is."""
+MOST_STEPS = 1_000_000
 
 
 class Checkpoint(Protocol):
@@ -37,7 +45,7 @@ def execute(
 
     ``beat`` is called with the progress after every segment. Errors of prediction count a score
     of zero as the label -1 (the paper's sign(0) = -1). ``exact_error`` is there where the task
-    knows its law, and the network reads only sets of rows or the inputs are few.
+    knows its law as far as the predictor tells inputs apart.
     """
     with jax.enable_x64(trial.dtype == "float64"):
         keys = streams(trial)
@@ -47,16 +55,17 @@ def execute(
         if job.feed is None:
             train_error = error(fit, [job.sample], trained)
         else:  # not kept, and made again; as many as there are tests, where every epoch had others
-            count = min(trained, trial.test_size) if trial.task.fresh else trained
+            count = min(trained, trial.test_size) if job.feed.maker.fresh else trained
             train_error = error(fit, blocks(trial.task, keys["world"], keys["train"], count, "train"), count)
         result = {**fit.facts, "train_error": train_error}
         for name, task in trial.task.tests().items():
             made = blocks(task, keys["world"], keys["test"], trial.test_size, "test")
             result[f"test_error_{name}" if name else "test_error"] = error(fit, made, trial.test_size)
-        if (exact := exact_error(trial, fit, keys["world"])) is not None:
-            result["exact_error"] = exact
+        view = shown(trial, fit.params)
+        if (points := trial.task.points(keys["world"], view, trial.exact)) is not None:
+            result["exact_error"] = exact_error(fit, points)
         result |= known_facts(trial, fit, keys["world"])
-        learned, trace = learned_filters(trial, fit)
+        learned, trace = learned_filters(trial, view)
         result |= learned
         if trial.risk:
             result["risk_is_exact"] = "risk" in result
@@ -66,17 +75,16 @@ def execute(
     return result, {**fit.trace, **trace}
 
 
-def learned_filters(trial: Trial, fit: Fit) -> tuple[Result, Mapping[str, list[float]]]:
+def learned_filters(trial: Trial, view: View | None) -> tuple[Result, Mapping[str, list[float]]]:
     """How local the first layer's filters are; for seed 0 the strongest of them, for a picture.
 
     Each of these is scaled to whole numbers from -100 to 100: enough to be looked at.
     """
-    found = trial.network.first_layer(fit.params, trial.task.shape) if trial.network else None
-    if found is None:
+    if not isinstance(view, FirstLayer):
         return {}, {}
     from whyconv.measure.locality import locality
 
-    found = np.asarray(found, np.float64)
+    found = np.asarray(view.filters, np.float64)
     if not np.isfinite(found).all():  # training has diverged
         return {}, {}
     scores = locality(found, trial.task.shape)
@@ -92,34 +100,23 @@ def learned_filters(trial: Trial, fit: Fit) -> tuple[Result, Mapping[str, list[f
     }  # fmt: skip
 
 
-def exact_error(trial: Trial, fit: Fit, world: jax.Array) -> float | None:
-    """The error under the task's law without sampling: over all inputs where these are few and it is asked
-    for, over sets of rows where the network reads no more.
-    """
-    if trial.exact and (law := trial.task.finite_law(world)) is not None:
-        wrong = predicted(scores(fit, law.x)) != law.y
-        return float(law.probability[wrong].sum())
-    network = trial.network
-    if network is None or not network.reads_set(trial.task.shape):
-        return None
-    if (law := trial.task.set_law(world)) is not None:
-        wrong = predicted(scores(fit, law.x)) != law.y
-        return float(law.probability[wrong].sum())
-    if trial.exact and network.pooled_parts(fit.params, np.zeros((1, trial.task.shape[1]))) is not None:
-        return trial.task.pooled_error(world, lambda rows: network.pooled_parts(fit.params, rows))
-    return None
+def shown(trial: Trial, params: Any) -> View | None:
+    """What the network shows of itself with these parameters, if there is one."""
+    return trial.network.view(params, trial.task.shape) if trial.network else None
 
 
 def known_facts(trial: Trial, fit: Fit, world: jax.Array) -> dict[str, float | bool]:
-    """What the task knows of the trained network without sampling, and of its stages under their names."""
-    network, known = trial.network, {}
-    if network is None or not trial.risk:
-        return known
+    """What the task knows of the trained predictor without sampling, and of its stages under their names."""
+    known = {}
     for stage, params in {"": fit.params, **fit.stages}.items():
-        nodes = network.threshold_nodes(params, trial.task.shape)
-        facts = trial.task.threshold_facts(world, *nodes) if nodes is not None else None
-        known |= {f"{name}_{stage}" if stage else name: fact for name, fact in (facts or {}).items()}
+        facts = trial.task.facts(world, shown(trial, params), trial.exact, trial.risk)
+        known |= {f"{name}_{stage}" if stage else name: fact for name, fact in facts.items()}
     return known
+
+
+def exact_error(fit: Fit, points: WeightedPoints) -> float:
+    """The probability of a wrong label."""
+    return float(points.probability[predicted(scores(fit, points.x)) != points.y].sum())
 
 
 def squared_risk(fit: Fit, sample: Sample) -> float:
@@ -146,19 +143,37 @@ def chosen(trial: Trial, fits: list[Fit], keys: Mapping[str, jax.Array]) -> Fit:
 def train_in_segments(
     trial: Trial, job: Job, beat: Callable[[float], None], checkpoint: Checkpoint
 ) -> list[Fit]:
-    """Start, or go on from the checkpoint; advance until the learner says it is done."""
-    learner = trial.learner
-    state = learner.start(job)
-    leaves, structure = jax.tree.flatten(state)
-    kept = checkpoint.load()
-    if kept is not None and [a.shape for a in kept] == [np.shape(leaf) for leaf in leaves]:
-        state = jax.tree.unflatten(structure, [jnp.asarray(array) for array in kept])
+    """Start, or go on from the checkpoint; advance until the learner says it is done.
+
+    Segments take about a second each, by the clock; no number depends on how training is cut.
+    """
+    learner, steps = trial.learner, FIRST_STEPS
+    state = restored(learner.start(job), checkpoint.load())
     while (progress := learner.progress(state)) < 1:
         beat(progress)
-        state = learner.advance(job, state)
+        began = time.monotonic()
+        state = jax.block_until_ready(learner.advance(job, state, steps))
+        steps = paced(steps, time.monotonic() - began)
         checkpoint.save([np.asarray(leaf) for leaf in jax.tree.leaves(state)])
     beat(1.0)
     return learner.fits(job, state)
+
+
+def restored(start: Any, kept: list[np.ndarray] | None) -> Any:
+    """The state that a checkpoint holds, if its arrays are like those of the ``start``; else the start."""
+    leaves, structure = jax.tree.flatten(start)
+    if kept is None or [(a.shape, a.dtype) for a in kept] != [(leaf.shape, leaf.dtype) for leaf in leaves]:
+        return start
+    alike = [
+        jnp.asarray(array) if isinstance(leaf, jax.Array) else array
+        for array, leaf in zip(kept, leaves, strict=True)
+    ]
+    return jax.tree.unflatten(structure, alike)
+
+
+def paced(steps: int, seconds: float) -> int:
+    """How many steps take about a second, after ``steps`` of them took so many seconds."""
+    return max(1, min(int(steps / max(seconds, 1e-3)), GROWTH * steps, MOST_STEPS))
 
 
 def capacity(m: int) -> int:
@@ -177,7 +192,7 @@ def capacity(m: int) -> int:
 def prepared(trial: Trial, keys: Mapping[str, jax.Array]) -> Job:
     """What the learner gets: the sample, or the means to make it batch by batch if both sides want that."""
     task, rows, feed = trial.task, capacity(trial.m), None
-    if trial.streams:
+    if isinstance(task, StreamedTask) and trial.learner.streams:
         feed = Feed(maker(task), (task.stock("train"), keys["world"], keys["train"]), rows)
         sample = Sample(jnp.zeros((0, *task.shape)), jnp.zeros(0))
     else:
@@ -186,7 +201,7 @@ def prepared(trial: Trial, keys: Mapping[str, jax.Array]) -> Job:
 
 
 @once
-def maker(task: Task) -> Maker:
+def maker(task: StreamedTask) -> Maker:
     """How a streamed task makes its batches; one object for equal tasks, which then share their programs."""
 
     def shuffle(arrays: tuple[Any, Any, Any], epoch: int) -> Any:
@@ -209,8 +224,10 @@ def draw(task: Task, world: jax.Array, draws: jax.Array, count: int, part: Part 
 
 def blocks(task: Task, world: jax.Array, draws: jax.Array, count: int, part: Part) -> Iterator[Sample]:
     """The first ``count`` examples of a stream and some more, in blocks of one compiled shape."""
-    stock = task.stock(part)
-    order = task.shuffle(stock, world, draws, 0)
+    stock, order = (), ()
+    if isinstance(task, StreamedTask):
+        stock = task.stock(part)
+        order = task.shuffle(stock, world, draws, 0)
     for first in range(0, count, BLOCK):
         yield sampler(task)(stock, order, world, draws, first)
 
@@ -218,11 +235,14 @@ def blocks(task: Task, world: jax.Array, draws: jax.Array, count: int, part: Par
 @once
 def sampler(task: Task) -> Callable[..., Sample]:
     """The compiled sampler of one block, shared by all networks, seeds and sample sizes."""
-    return jax.jit(
-        lambda stock, order, world, draws, first: task.assemble(
-            stock, order, world, draws, first + jnp.arange(BLOCK)
-        )
-    )
+
+    def block(stock: Any, order: Any, world: jax.Array, draws: jax.Array, first: jax.Array) -> Sample:
+        index = first + jnp.arange(BLOCK)
+        if isinstance(task, StreamedTask):
+            return task.assemble(stock, order, world, draws, index)
+        return task.examples(world, draws, index)
+
+    return jax.jit(block)
 
 
 def scores(fit: Fit, x: Any) -> np.ndarray:

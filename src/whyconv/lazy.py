@@ -1,4 +1,4 @@
-"""JAX and its kin, imported at first use, so that ``whyconv list`` and ``--help`` answer at once.
+"""JAX, NumPy and Optax, imported at first use, so that ``whyconv list`` and ``--help`` answer at once.
 
 ``from whyconv.lazy import jax, jnp`` reads like the ordinary import. The names must not be used
 while a module is being imported (no ``@jax.jit`` at module level).
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 else:
 
     class _Later:
-        """Stands for a module and becomes it on the first look at an attribute."""
+        """Stands for a module and becomes it at the first access to an attribute."""
 
         def __init__(self, name: str) -> None:
             self._name = name

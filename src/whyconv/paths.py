@@ -1,4 +1,4 @@
-"""Names of files and folders as users give them, checked before anything is made of them."""
+"""Checks of the names of files and folders that users give."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from whyconv.errors import UserError
 
 
 def given_path(name: str | Path) -> Path:
-    """The path, if its name can be written to a store, a log and a terminal, and be typed again.
+    """The path, if its name can be stored, printed and typed again.
 
-    An empty name would stand for the working folder, so it is refused: that has the name ``.``
+    An empty name, which would mean the working folder, is refused; that is ``.``
     """
     text = str(name) if isinstance(name, Path) else name
     if not text.strip():
@@ -21,7 +21,7 @@ def given_path(name: str | Path) -> Path:
         )
     if text.startswith("-"):
         raise UserError(
-            f"the name {text} was given for a file or folder and looks like an option; if it is none, "
+            f"the name {text} was given for a file or folder but looks like an option; if it is not one, "
             f"write ./{text}."
         )
     return Path(text)

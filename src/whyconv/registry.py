@@ -1,10 +1,10 @@
-"""Where pieces are found by kind and name. There is no list to edit: a new file is enough.
+"""Finds pieces by kind and name. There is no list to edit: a new file is enough.
 
-The rooms ``tasks``, ``networks`` and ``learners``, and the ``claims`` and ``studies`` of every folder in
-``whyconv.papers``, are imported module by module when the first question is asked. So are the papers of
-others (folders of a package ``whyconv_papers`` anywhere on Python's path, laid out like ours), the entry
-points that other packages publish in the group ``whyconv``, and the files a user gives with ``--load``.
-None of the package's own modules imports JAX or scikit-learn at its top, so asking is quick.
+The first lookup imports every module of the folders ``tasks``, ``networks`` and ``learners`` and of the
+folders of every paper in ``whyconv.papers``, further papers (folders of a package
+``whyconv_papers`` anywhere on Python's path, with the same layout), and the entry points that other packages
+publish in the group ``whyconv``. Files given with ``--load`` are added. None of our own modules imports JAX
+or scikit-learn at module level, so a lookup is fast.
 """
 
 from __future__ import annotations
@@ -27,16 +27,15 @@ from whyconv.paths import given_path
 KINDS = {"task": "tasks", "network": "networks", "learner": "learners", "study": "studies", "claim": "claims"}
 ROOMS = ("tasks", "networks", "learners")
 PAPERS = ("whyconv.papers", "whyconv_papers")
-"""Our papers, and those that others put on Python's path."""
-PAPER_ROOMS = ("claims", "studies")
+"""Our papers, and those of others on Python's path."""
 _pieces: dict[tuple[str, str], type[Any]] = {}
 _loading: list[str] = []
 LARGEST = 10_000_000
-"""Bytes of a user's file of pieces."""
+"""Limit in bytes for a user's file of pieces."""
 
 
 def add(piece: type[Any]) -> None:
-    """Called for every named subclass of :class:`whyconv.spec.Piece`; two of one name are refused."""
+    """Register a named subclass of :class:`whyconv.spec.Piece`; refuses a name that is taken."""
     if not isinstance(piece.name, str) or not piece.name.isprintable() or len(piece.name.split()) != 1:
         raise UserError(
             f"{piece.__module__} names a {piece.kind} {piece.name!r}; a name is one printable word, "
@@ -69,7 +68,7 @@ def pieces(kind: str) -> list[type[Any]]:
 
 
 def find(kind: str, name: str) -> type[Any]:
-    """The piece of this kind and name; an unknown name is answered with the nearest known ones."""
+    """The piece of this kind and name; the error for an unknown name lists similar ones."""
     _discover()
     if (kind, name) not in _pieces:
         names = [piece.name for piece in pieces(kind)]
@@ -94,7 +93,7 @@ def load(path: str | Path) -> None:
     _loading.append(origin)
     try:
         exec(compile(source, str(file), "exec", dont_inherit=True), module.__dict__)
-    except BaseException as error:  # from a file of pieces, not even SystemExit is a wish to leave
+    except BaseException as error:  # a SystemExit in a file of pieces must not end the program
         del sys.modules[name]
         _pieces.clear()
         _pieces.update(before)
@@ -106,20 +105,20 @@ def load(path: str | Path) -> None:
 
 
 def _source(path: str | Path) -> tuple[bytes, Path]:
-    """The bytes of a user's file, and where it is. Nothing but a plain file of modest size is opened."""
+    """The bytes and the path of a user's file, which must be a plain file of at most ``LARGEST`` bytes."""
     try:
         file = given_path(path).resolve()
         if not file.exists():
             raise UserError(f"--load {path} was given, but there is no such file.")
         if not file.is_file():
-            raise UserError(f"--load {path} was given, which is no plain file; give a file of Python source.")
+            raise UserError(f"--load {path} is not a plain file; give a file of Python source.")
         if (size := file.stat().st_size) > LARGEST:
             raise UserError(
                 f"--load {path} was given, which has {size:,} bytes; give a file of Python source of at most "
                 f"{LARGEST:,}."
             )
         return file.read_bytes(), file
-    except (OSError, RuntimeError) as error:  # RuntimeError: links that lead to one another
+    except (OSError, RuntimeError) as error:  # RuntimeError: a loop of links
         why = error.strerror if isinstance(error, OSError) else "a loop of links"
         raise UserError(f"--load {path} cannot be read: {why}; give a file of Python source.") from None
 
@@ -134,13 +133,13 @@ def _digest(source: bytes) -> str:
 
 
 def _home(piece: type[Any]) -> str:
-    """The module's name; for a user's file without its digest, so that an edited file replaces itself."""
+    """The module's name; for a user's file without the digest, so that an edited file replaces it."""
     name = piece.__module__
     return name.rpartition("_")[0] if name.startswith("whyconv_user_") else name
 
 
 def _modules(name: str) -> list[str]:
-    """Import a package and all modules in it; their full names. None for a plain module."""
+    """Import a package and its modules; returns their full names, none for a plain module."""
     package = importlib.import_module(name)
     names = [f"{name}.{module.name}" for module in pkgutil.iter_modules(getattr(package, "__path__", ()))]
     for each in names:
@@ -148,14 +147,25 @@ def _modules(name: str) -> list[str]:
     return names
 
 
+def _papers(shelf: str) -> None:
+    """Import the rooms of all papers of a package; what is wrong with somebody's is said in a sentence."""
+    try:
+        for paper in _modules(shelf):
+            for room in _modules(paper):
+                if room.rpartition(".")[2] in KINDS.values():
+                    _modules(room)
+    except Exception as error:
+        if isinstance(error, UserError) or shelf == PAPERS[0]:
+            raise
+        raise UserError(f"the papers in {shelf} could not be loaded: {said(error)}.") from error
+
+
 @cache
 def _discover() -> None:
     for room in ROOMS:
         _modules(f"whyconv.{room}")
     for shelf in PAPERS:
-        for paper in _modules(shelf) if importlib.util.find_spec(shelf) else ():
-            for room in _modules(paper):
-                if room.rpartition(".")[2] in PAPER_ROOMS:
-                    _modules(room)
+        if importlib.util.find_spec(shelf):
+            _papers(shelf)
     for point in entry_points(group="whyconv"):
         point.load()

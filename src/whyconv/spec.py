@@ -1,9 +1,9 @@
-"""Typed specifications, their canonical form, and the pieces that are named by them.
+"""Typed specifications, their canonical form, and named pieces.
 
-A *spec* is a frozen pydantic model. Its canonical form is a plain dictionary from which every
-field that equals its default is left out, so that adding a field with a default leaves the
-identity of old trials alone. A *piece* is a spec that has a kind (task, network, learner,
-study, claim), a name and a version, and is found by that name: see :mod:`whyconv.registry`.
+A *spec* is a frozen pydantic model. Its canonical form is a plain dictionary without the fields that
+equal their defaults, so that adding a field with a default does not change the identity of old trials.
+A *piece* is a spec with a kind (task, network, learner, study, claim), a name by which it is found (see
+:mod:`whyconv.registry`), and a version.
 """
 
 from __future__ import annotations
@@ -32,18 +32,18 @@ class Spec(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _of_their_kind(cls, values: Any) -> Any:
-        """Refuse true for 1, "7" for 7 and 1 for true, which pydantic takes, and which are more often slips.
+        """Refuse true for 1, "7" for 7 and 1 for true, which pydantic accepts but are usually mistakes.
 
-        (Its strict mode would do that as well, but also refuse a list for a tuple.)
+        (Its strict mode would do that, too, but also refuse a list for a tuple.)
         """
         for name, kinds in _plain_fields(cls).items() if isinstance(values, Mapping) else ():
             if why := _misread(given := values.get(name), kinds):
                 text = json.dumps(given, default=str, separators=(",", ":"))
-                raise ValueError(f"{name} = {text:.80} was given, and {why}")
+                raise ValueError(f"{name} = {text:.80} was given, but {why}")
         return values
 
     def canonical(self) -> dict[str, Any]:
-        """The JSON-ready form without the fields that equal their defaults."""
+        """The fields as JSON values, without those that equal their defaults."""
         fields = type(self).model_fields
         return {
             name: plain(getattr(self, name))
@@ -52,16 +52,16 @@ class Spec(BaseModel):
         }
 
     def __hash__(self) -> int:
-        """Equal specs hash alike, also where a field is a dictionary."""
+        """Equal specs have equal hashes, also if a field is a dictionary."""
         return hash(to_json(self.canonical()))
 
 
 class Piece(Spec):
-    """A spec that users name: ``class Detection(Task, name="detection")`` is all it takes.
+    """A spec that users refer to by name; ``class Detection(Task, name="detection")`` registers one.
 
-    ``version`` is raised by hand whenever the same spec would give another row (golden-row tests
-    notice when someone forgets); it is part of a trial's identity. A piece that came from a
-    user's own file also carries that file's digest, so an edited file never meets old rows.
+    ``version``, part of a trial's identity, is raised by hand whenever the same spec would give another
+    row (golden-row tests notice when someone forgets). A piece from a user's own file also carries that
+    file's digest, so rows of an edited file are never reused.
     """
 
     kind: ClassVar[str]
@@ -83,12 +83,12 @@ class Piece(Spec):
             registry.add(cls)
 
     def canonical(self) -> dict[str, Any]:
-        """The canonical form of the fields, led by the piece's name."""
+        """The piece's name and the canonical form of its fields."""
         return {"name": self.name, **super().canonical()}
 
     @classmethod
     def fingerprint(cls) -> str:
-        """The version, and for a piece from a user's own file that file's digest."""
+        """The version and, for a piece from a user's own file, that file's digest."""
         return f"{cls.version}+{cls.origin}" if cls.origin else str(cls.version)
 
     @classmethod
@@ -99,13 +99,13 @@ class Piece(Spec):
 
 @cache
 def _plain_fields(model: type[Spec]) -> dict[str, set[Any]]:
-    """The fields made of numbers, texts, true and false alone, also in lists or by names; and of which."""
+    """The types of the fields that hold only numbers, texts and booleans, also in lists and dictionaries."""
     kinds = {name: _kinds(field.annotation) for name, field in model.model_fields.items()}
     return {name: found for name, found in kinds.items() if found <= {bool, float, str, NoneType}}
 
 
 def _kinds(annotation: Any) -> set[Any]:
-    """The types that an annotation is made of; whole numbers count as numbers, float."""
+    """The types in an annotation; int counts as float."""
     parts = get_args(annotation)
     if get_origin(annotation) is dict:
         parts = parts[1:]
@@ -117,22 +117,22 @@ def _kinds(annotation: Any) -> set[Any]:
 
 
 def _misread(given: Any, kinds: set[Any]) -> str:
-    """Why a value is none of these kinds, as far as pydantic would take it for one; else empty."""
+    """Why a value that pydantic would accept is not of these kinds; empty if it is."""
     if isinstance(given, Mapping | list | tuple):
         items = given.values() if isinstance(given, Mapping) else given
         return next(filter(None, (_misread(item, kinds) for item in items)), "")
     if isinstance(given, bool):
         wrong = float in kinds and bool not in kinds
-        return "true and false are no numbers; give a number" if wrong else ""
+        return "true and false are not numbers; give a number" if wrong else ""
     if isinstance(given, str) and str not in kinds and float in kinds:
-        return "a text is no number; give a number"
+        return "a text is not a number; give a number"
     if isinstance(given, str | int | float) and kinds <= {bool, NoneType}:
-        return "only true or false is meant; give one of them"
+        return "only true and false are allowed; give one of them"
     return ""
 
 
 def once(function: Function) -> Function:
-    """``functools.cache`` for functions of specs; unlike it, keeps the signature for type checkers."""
+    """``functools.cache`` for functions of specs that keeps the signature for type checkers."""
     return cast(Function, cache(function))
 
 
@@ -147,7 +147,7 @@ def to_json(value: object) -> str:
 
 
 def build(kind: str, value: Any) -> Any:
-    """A piece from its name, or from ``{"name": ..., field: ...}``; a piece is passed through."""
+    """A piece from its name or ``{"name": ..., field: ...}``; a piece is returned unchanged."""
     if isinstance(value, Piece):
         if value.kind != kind:
             raise ValueError(f"{value.name} is a {value.kind}, not a {kind}")
@@ -162,7 +162,7 @@ def build(kind: str, value: Any) -> Any:
 
 
 def checked(model: type[Spec], values: Mapping[str, Any], what: str) -> Any:
-    """``model(**values)``, with pydantic's complaints turned into one sentence."""
+    """``model(**values)``, with pydantic's errors turned into one sentence."""
     try:
         return model(**values)
     except ValidationError as error:
@@ -170,7 +170,7 @@ def checked(model: type[Spec], values: Mapping[str, Any], what: str) -> Any:
 
 
 def sentence(error: ValidationError, model: type[Spec]) -> str:
-    """The first complaint of a pydantic error as: what was given, what is allowed, what to do."""
+    """The first of pydantic's errors as: what was given, what is allowed, what to do."""
     first = error.errors(include_url=False)[0]
     path = ".".join(str(part) for part in first["loc"])
     if first["type"] == "extra_forbidden":
@@ -194,7 +194,7 @@ class _Absent:
 
 
 def plain(value: Any) -> Any:
-    """A field's value as JSON has it; specs in their canonical form."""
+    """A field's value as JSON; specs in their canonical form."""
     if isinstance(value, Spec):
         return value.canonical()
     if isinstance(value, Mapping):

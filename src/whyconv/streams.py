@@ -1,4 +1,4 @@
-"""Named random streams: comparisons are paired and samples nested because of what enters each name.
+"""Named random streams, derived so that comparisons are paired and samples are nested.
 
 =============  =======================  ==========================================================
 stream         derived from             so that
@@ -6,9 +6,9 @@ stream         derived from             so that
 ``world``      task, seed               training and test examples share their patterns
 ``train``      task, seed               every network and learner sees the same examples
 ``test``       task, seed               and is tested on the same ones
-``validation`` task, seed               settings tried side by side are compared on examples of their own
+``validation`` task, seed               settings tried side by side are compared on separate examples
 ``init``       network, seed            a network starts the same on every task and at every m
-``batches``    seed                     all networks meet the examples in the same order
+``batches``    seed                     all networks see the examples in the same order
 =============  =======================  ==========================================================
 
 The sample size m enters none of them: example i is drawn from ``fold_in(train, i)``. Nothing
@@ -17,10 +17,9 @@ depends on the order of trials or on a global generator.
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
-from whyconv.lazy import jax, np
+from whyconv.lazy import jax
 from whyconv.spec import digest
 
 if TYPE_CHECKING:
@@ -28,37 +27,13 @@ if TYPE_CHECKING:
 
 
 def stream(name: str, *parts: object) -> jax.Array:
-    """The key of the stream ``name`` for the JSON-ready ``parts`` it depends on."""
+    """The key of the stream ``name``, given the JSON values ``parts`` that it depends on."""
     words = int(digest([name, *parts])[:16], 16)
     return jax.random.fold_in(jax.random.key(words >> 32), words & 0xFFFFFFFF)
 
 
 def streams(trial: Trial) -> dict[str, jax.Array]:
-    """The six streams of a trial."""
     task, seed = trial.task.lineage(), trial.seed
     network = trial.network.lineage() if trial.network else None
     named = {name: stream(name, task, seed) for name in ("world", "train", "test", "validation")}
     return {**named, "init": stream("init", network, seed), "batches": stream("batches", seed)}
-
-
-def pixel_order(shape: tuple[int, ...]) -> np.ndarray:
-    """One permutation of the pixels of images (rows, columns, colours), the same for every seed.
-
-    Pixel p of a permuted image is pixel ``order[p]`` of the image, pixels numbered row by row, colours
-    staying together. Fixed, so that a network that is to start alike on permuted images can know it.
-    """
-    rows, columns = shape[:2]
-    return np.random.default_rng([20_200_402, rows, columns]).permutation(rows * columns)
-
-
-def grid_order(shape: tuple[int, ...]) -> np.ndarray:
-    """The same permutation for a square of square grey images, as the inputs of ``digit-grid`` are laid out.
-
-    Inputs (n, pixels) are the n images one after the other; number q of the flat inputs of a permuted
-    square is number ``order[q]`` of the plain one.
-    """
-    side, length = (math.isqrt(number) for number in shape)
-    rows = side * length
-    numbers = np.arange(rows**2).reshape(side, side, length, length).swapaxes(1, 2)
-    moved = numbers.ravel()[pixel_order((rows, rows, 1))]
-    return moved.reshape(side, length, side, length).swapaxes(1, 2).ravel()

@@ -15,12 +15,12 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 SAFE = 0
-"""For ``os.open``: a link is refused, a pipe not waited for, nothing inherited, no byte changed."""
+"""Flags for ``os.open``: follow no link, do not wait for a pipe, inherit nothing, change no byte."""
 for _flag in ("O_NOFOLLOW", "O_NONBLOCK", "O_CLOEXEC", "O_BINARY"):
     SAFE |= getattr(os, _flag, 0)
 
 OUTSIDE = ("SIGHUP", "SIGKILL", "SIGTERM")
-"""Signals that come from outside a process: a user, a closed terminal, a scheduler, memory running out."""
+"""Signals from outside a process: a user, a closed terminal, a scheduler, memory running out."""
 
 _LOCKED = 1 << 30
 """The byte that stands for the lock on Windows, where a locked byte cannot be read by others."""
@@ -30,9 +30,9 @@ _LOCKED = 1 << 30
 
 
 def lock(fd: int, wait: bool = False) -> bool:
-    """Take the exclusive lock of an open file; False if another process has it, unless one is to wait.
+    """Take the exclusive lock of an open file; False if another process has it and ``wait`` is not set.
 
-    The system lets go of it when the file is closed or the process ends, however it ends. A file
+    The system releases it when the file is closed or the process ends, however it ends. A file
     system without locks raises ``OSError``.
     """
     if sys.platform == "win32":
@@ -60,7 +60,7 @@ def lock(fd: int, wait: bool = False) -> bool:
 
 
 def sync(path: Path) -> None:
-    """Make a file, or the names in a folder, survive a loss of power; Windows keeps names by itself."""
+    """Make a file, or the names in a folder, survive a loss of power; Windows needs no sync of folders."""
     if sys.platform == "win32" and path.is_dir():
         return
     fd = os.open(path, os.O_RDWR if sys.platform == "win32" else os.O_RDONLY)
@@ -70,7 +70,7 @@ def sync(path: Path) -> None:
         os.close(fd)
 
 
-# -- what there is to use -----------------------------------------------------------------------------
+# -- resources ----------------------------------------------------------------------------------------
 
 
 def cores() -> int:
@@ -79,14 +79,13 @@ def cores() -> int:
 
 
 def free_memory(root: Path = Path("/")) -> int | None:
-    """Bytes that this process and its children can still get; None where the system does not tell.
+    """Bytes that this process and its children can still get; None where the system does not report it.
 
-    On Linux what the kernel says is available, or what the control group (a container, a job of a
-    scheduler) still allows, if that is less. Elsewhere at best what is built in.
+    On Linux what the kernel reports as available, or what the control group (a container, a job of a
+    scheduler) still allows, if that is less. Elsewhere at best the installed memory.
     """
-    told = [*_available(root), *_allowed(root)]
-    if told:
-        return max(0, min(told))
+    if known := [*_available(root), *_allowed(root)]:
+        return max(0, min(known))
     with suppress(AttributeError, ValueError, OSError):
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     return None
@@ -100,7 +99,7 @@ def _available(root: Path) -> Iterator[int]:
 
 
 def _allowed(root: Path) -> Iterator[int]:
-    """What every control group above this process leaves of its limit, versions 1 and 2."""
+    """What every control group of this process (versions 1 and 2) has left of its limit."""
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -113,7 +112,7 @@ def _allowed(root: Path) -> Iterator[int]:
             limit, used = names if controllers else ("memory.max", "memory.current")
             here = mount / place.lstrip("/")
             for group in (here, *(parent for parent in here.parents if parent.is_relative_to(mount))):
-                # "max" is no number; files kept in memory count as used and are given up when needed.
+                # "max" is not a number; cached files count as used, but are released when needed.
                 with suppress(OSError, ValueError):
                     kept = int((group / limit).read_text()) - int((group / used).read_text())
                     yield kept + _reclaimable(group)
@@ -130,7 +129,7 @@ def _reclaimable(group: Path) -> int:
 
 
 def alive(pid: int) -> bool:
-    """Whether there is such a process; where one cannot ask without harm, yes."""
+    """Whether there is such a process; True where asking would do harm."""
     if sys.platform == "win32":  # os.kill(pid, 0) is a Ctrl-C there
         return True
     try:
@@ -143,7 +142,7 @@ def alive(pid: int) -> bool:
 
 
 def signal_name(code: int) -> str:
-    """The signal that a return code of ``subprocess`` stands for; empty for an ordinary end."""
+    """The signal that a return code of ``subprocess`` stands for; empty for a normal exit."""
     if code >= 0:
         return ""
     try:
@@ -153,9 +152,9 @@ def signal_name(code: int) -> str:
 
 
 def die_with_parent(parent: int) -> None:
-    """Be killed when the thread that started this process ends, also in the middle of compiled code.
+    """Have this process killed when the thread that started it ends, even in the middle of compiled code.
 
-    Linux only. ``parent`` is the process that should be there; if it is gone already, so is this one.
+    Linux only. ``parent`` is the expected parent process; if it has ended already, this process exits.
     """
     if sys.platform != "linux":
         return
@@ -169,15 +168,15 @@ def die_with_parent(parent: int) -> None:
 
 
 def ignore_interrupt() -> None:
-    """Let Ctrl-C pass: it is the parent's business."""
+    """Leave Ctrl-C to the parent process."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
 def deferred_interrupt() -> Iterator[Callable[[], bool]]:
-    """Take note of Ctrl-C instead of being torn out of whatever is being done, however often it comes.
+    """Record Ctrl-C instead of raising KeyboardInterrupt; yields a function that says whether it was pressed.
 
-    Only the main thread can and need do so: no other ever gets a KeyboardInterrupt.
+    Does nothing outside of the main thread, since no other gets a KeyboardInterrupt.
     """
     pressed: list[int] = []
     if threading.current_thread() is not threading.main_thread():

@@ -11,9 +11,9 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from whyconv.learners import LearnerField
-from whyconv.networks import Network, NetworkField
+from whyconv.networks import Network, NetworkField, Setting
 from whyconv.spec import Spec, digest
-from whyconv.tasks import TaskField
+from whyconv.tasks import StreamedTask, TaskField
 
 VERSION = 1
 """Raised when :mod:`whyconv.execution` would give another row for the same spec."""
@@ -29,54 +29,45 @@ class Trial(Spec):
     seed: int = Field(ge=0, le=2**31 - 1)
     test_size: int = Field(1000, ge=1, le=10_000_000)
     exact: bool = False
-    """Also the exact error where it takes seconds; where it takes no time it is always there."""
+    """Also compute exact errors that take seconds; cheap ones are always computed."""
     risk: bool = False
-    """Also the squared risk E (y - f)^2: exact where the task knows it, else on the test examples."""
+    """Also compute the squared risk E (y - f)^2: exactly if the task can, else on the test examples."""
     dtype: Literal["float32", "float64"] = "float32"
 
     @model_validator(mode="after")
     def _fits(self) -> Trial:
-        shape, population = self.task.shape, self.task.population
+        held_out = self.m - self.learner.trained(self.m)
         for refusal in (
             self.learner.refusal(self.network, self.m),
-            self.network.refusal(shape) if self.network else "",
+            self.network.refusal(self.task.shape) if self.network else "",
+            self._outputs(),
+            self.task.refusal(self.m, held_out, self.test_size),
         ):
             if refusal:
                 raise ValueError(refusal)
+        return self
+
+    def _outputs(self) -> str:
+        """Why the network has another number of scores than the task has classes; empty if it has not."""
         wanted = self.task.classes if self.task.classes > 2 else 1
         given = self.network.score_count if self.network else 1
-        if given != wanted:
-            raise ValueError(
-                f"the task {self.task.name} has {self.task.classes} classes, for which a network of {wanted} "
-                f"outputs is needed, and one of {given} was given"
-            )
-        supplies = self.task.supply("train"), self.task.supply("test")
-        for name, count, supply in zip(("m", "test_size"), (self.m, self.test_size), supplies, strict=True):
-            if supply is not None and count > supply:
-                raise ValueError(
-                    f"{name} = {count} was given, and the task {self.task.name} has {supply} examples for "
-                    "that; take at most as many"
-                )
-        if population is None:
-            return self
-        if self.learner.trained(self.m) < self.m:
-            raise ValueError("the task takes every input once, and none can be held out; take another law")
-        if {self.m, self.test_size} != {population}:
-            raise ValueError(
-                f"m = {self.m} and test_size = {self.test_size} were given, and the task takes every input "
-                f"once; set both to {population}"
-            )
-        return self
+        if given == wanted:
+            return ""
+        return (
+            f"the task {self.task.name} has {self.task.classes} classes and needs a network of {wanted} "
+            f"outputs, but one of {given} was given"
+        )
 
     @cached_property
     def form(self) -> Network | None:
-        """The network as it is trained: itself, or a faster form that is equal to it."""
-        return self.learner.form(self.network, self.task, self.m)
+        """The network as it is trained: itself, or an equal form that trains faster."""
+        setting = Setting(self.task.shape, self.task.signs, self.m)
+        return self.learner.form(self.network, setting) if self.network else None
 
     @property
     def streams(self) -> bool:
-        """Whether examples are made batch by batch: the task would rather, and the learner can."""
-        return self.task.streamed and self.learner.streams
+        """Whether examples are made batch by batch: the task prefers it, and the learner can."""
+        return isinstance(self.task, StreamedTask) and self.learner.streams
 
     @cached_property
     def program(self) -> str:
@@ -96,7 +87,7 @@ class Trial(Spec):
 
     @cached_property
     def stem(self) -> str:
-        """The identity without versions: equal for two rows that differ only by the code's age."""
+        """The identity without versions: equal for rows of the same spec from different code versions."""
         return digest(self.canonical())[:32]
 
     @cached_property
@@ -107,9 +98,9 @@ class Trial(Spec):
 
 @dataclass(frozen=True)
 class Row:
-    """What a trial left behind. ``result`` holds the measured columns, ``trace`` short series.
+    """The result of a trial: ``result`` holds the measured columns, ``trace`` short series.
 
-    ``status`` is ``ok`` or ``failed``; a failed row has an ``error`` in one line instead.
+    A row whose ``status`` is ``failed`` has an ``error`` of one line instead.
     """
 
     key: str
@@ -122,5 +113,4 @@ class Row:
     error: str = ""
     environment: str = ""
     seconds: float = field(default=nan, compare=False)
-    """What the latest attempt took (nan: not known). Another run takes another time: no part of the row's
-    identity, and of no comparison."""
+    """How long the latest attempt took (nan: not known); no part of the row's identity or of comparisons."""

@@ -331,8 +331,11 @@ REFUSED = {
     "time that is no number": (["--limit", "nan"], "a limit of nan seconds was given"),
     "time without end": (["--limit", "inf"], "a limit of inf seconds was given"),
     "time below zero": (["--limit", "-3"], "a limit of -3.0 seconds was given"),
-    "truth for examples": (["--set", "m=[true]"], "m = [true] was given, and true and false are no numbers"),
-    "truth for seeds": (["--set", "seeds=true"], "seeds = true was given, and true and false are no numbers"),
+    "truth for examples": (["--set", "m=[true]"], "m = [true] was given, but true and false are not numbers"),
+    "truth for seeds": (
+        ["--set", "seeds=true"],
+        "seeds = true was given, but true and false are not numbers",
+    ),
     "no seeds": (["--seeds", "0"], "seeds = 0 was given"),
 }
 

@@ -119,7 +119,7 @@ def test_names_of_files_that_cannot_be_typed_again_are_refused(name):
     ],
 )  # fmt: skip
 def test_a_value_of_another_kind_is_refused(values):
-    with pytest.raises(UserError, match=r"was given, and (true and|a text|only true)"):
+    with pytest.raises(UserError, match=r"was given, but (true and|a text|only true)"):
         checked(Numbers, values, "numbers")
 
 

@@ -19,8 +19,8 @@ def test_the_examples_in_the_docstrings():
         ("``init_law``: *theorem* or **none**", "'init_law': theorem or none"),
         ('by name (``{"b1": 0.8}``)', 'by name ({"b1": 0.8})'),
         (
-            ":func:`whyconv.streams.pixel_order` and :class:`~a.b.Curve`",
-            "whyconv.streams.pixel_order and Curve",
+            ":func:`whyconv.pixels.pixel_order` and :class:`~a.b.Curve`",
+            "whyconv.pixels.pixel_order and Curve",
         ),
         (
             "`a_1` of m* and n*d, 2 * (a * b), g(x_j*, x_{j*+1})",

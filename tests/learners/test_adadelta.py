@@ -7,7 +7,7 @@ import optax
 import pytest
 
 from whyconv.learners._adadelta import adadelta
-from whyconv.learners.gradient import Gradient
+from whyconv.learners._optimisers import transformation
 
 
 def trained(rule, params, gradients):
@@ -36,7 +36,7 @@ def test_it_is_optaxs_to_rounding(options):
 
 def test_it_is_used_unless_options_ask_for_more():
     def states(**options):
-        made = Gradient(optimiser="adadelta", rate=1.0, options=options).transformation()
+        made = transformation("adadelta", 1.0, options)
         return type(made.init(jnp.zeros(2)).inner_state).__name__
 
     assert states(rho=0.95, eps=1e-7) == "Averages"

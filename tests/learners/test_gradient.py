@@ -1,15 +1,17 @@
 """The gradient learner against a plain loop, its stopping rule, its cuts and its checkpoints."""
 
+import inspect
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from training import Memory, fit_of, job_of, plain_loop
 
-from conftest import NoCheckpoint
-from whyconv.execution import capacity, draw, train_in_segments
 from whyconv.learners import Job
-from whyconv.learners.gradient import Gradient, optimisers
+from whyconv.learners._optimisers import ELEMENTWISE, known, transformation
+from whyconv.learners.gradient import Gradient
 from whyconv.networks.dense import MLP
 from whyconv.networks.pooling import ConvPool
 from whyconv.streams import stream, streams
@@ -24,36 +26,30 @@ def trial(learner, m=40, network=NETWORK, **fields):
     return Trial(task=TASK, network=network, learner=learner, m=m, seed=3, **fields)
 
 
-def job_of(trial):
-    keys = streams(trial)
-    sample = draw(trial.task, keys["world"], keys["train"], capacity(trial.m))
-    return Job(trial.network, sample, trial.m, keys["init"], keys["batches"])
+LOSSES = {
+    "logistic": lambda f, y: jnp.log1p(jnp.exp(-y * f)),
+    "hinge": lambda f, y: jnp.maximum(0, 1 - y * f),
+}
 
 
-def plain_loop(job, learner, epochs):
-    """The same training as one would write it in a Python loop, on unpadded arrays."""
+def looped(job, learner, epochs):
+    """The same training in a plain loop, on unpadded arrays: (parameters, loss on the whole sample)."""
     x, y = job.sample.x[: job.m], job.sample.y[: job.m]
-    params = job.network.init(job.init, job.shape)
-    optimiser = getattr(optax, learner.optimiser)(learner.rate)
-    inner = optimiser.init(params)
-    losses = {
-        "logistic": lambda f, y: jnp.log1p(jnp.exp(-y * f)),
-        "hinge": lambda f, y: jnp.maximum(0, 1 - y * f),
-    }
+    size = learner.batch or job.m
 
-    def loss(params, x, y):
-        return losses[learner.loss](job.network.apply(params, job.network.prepare(x)), y).mean()
+    def batches():
+        for epoch in range(epochs):
+            order = np.arange(job.m)
+            if learner.batch is not None:
+                key = jax.random.fold_in(job.batches, epoch)
+                lots = jax.random.uniform(key, job.sample.y.shape, jnp.float32)
+                order = np.argsort(np.asarray(lots)[: job.m], kind="stable")
+            for part in np.split(order, range(size, job.m, size)):
+                yield x[part], y[part]
 
-    for epoch in range(epochs):
-        order = np.arange(job.m)
-        if learner.batch is not None:
-            lots = jax.random.uniform(jax.random.fold_in(job.batches, epoch), job.sample.y.shape, jnp.float32)
-            order = np.argsort(np.asarray(lots)[: job.m], kind="stable")
-        for part in np.split(order, range(learner.batch or job.m, job.m, learner.batch or job.m)):
-            grad = jax.grad(loss)(params, x[part], y[part])
-            updates, inner = optimiser.update(grad, inner, params)
-            params = optax.apply_updates(params, updates)
-    return params, float(loss(params, x, y))
+    loss, optimiser = LOSSES[learner.loss], getattr(optax, learner.optimiser)(learner.rate)
+    params, _ = plain_loop(job.network, job.network.init(job.init, job.shape), optimiser, loss, batches())
+    return params, float(loss(job.network.apply(params, job.network.prepare(x)), y).mean())
 
 
 @pytest.mark.parametrize(
@@ -68,8 +64,8 @@ def plain_loop(job, learner, epochs):
 def test_it_is_the_plain_loop(learner, execute):
     spec = trial(learner, m=40)
     job = job_of(spec)
-    fit = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())[0]
-    params, loss = plain_loop(job, learner, learner.epochs)
+    fit = fit_of(spec, job)
+    params, loss = looped(job, learner, learner.epochs)
     for name in params:
         np.testing.assert_allclose(fit.params[name], params[name], rtol=2e-4, atol=2e-6)
     assert fit.facts["train_loss"] == pytest.approx(loss, rel=1e-4)
@@ -81,39 +77,21 @@ def test_it_stops_at_the_first_epoch_whose_training_loss_is_small_enough():
     learner = Gradient(batch=None, optimiser="sgd", rate=2.0, tolerance=0.05, epochs=3000)
     spec = trial(learner, m=20)
     job = job_of(spec)
-    facts = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())[0].facts
+    facts = fit_of(spec, job).facts
     assert facts["stopped"] == "loss" and facts["train_loss"] <= 0.05
-    earlier = plain_loop(job, learner, facts["epochs"] - 1)[1]
-    assert (
-        earlier <= 0.05 < plain_loop(job, learner, facts["epochs"] - 2)[1]
-    )  # the rule looks before it leaps
-
-
-class Memory(NoCheckpoint):
-    """Keeps every state, and fails the trial at a given segment, as a killed process would."""
-
-    def __init__(self, die_at=None, state=None):
-        self.state, self.die_at, self.count = state, die_at, 0
-
-    def load(self):
-        return self.state
-
-    def save(self, arrays):
-        self.count += 1
-        self.state = [np.array(array) for array in arrays]
-        if self.count == self.die_at:
-            raise KeyboardInterrupt
+    earlier = looped(job, learner, facts["epochs"] - 1)[1]
+    assert earlier <= 0.05 < looped(job, learner, facts["epochs"] - 2)[1]  # the rule looks before it leaps
 
 
 def test_a_trial_cut_short_goes_on_from_its_checkpoint_to_the_same_bits():
     spec = trial(Gradient(batch=16, epochs=60, tolerance=0.0))
     job = job_of(spec)
-    whole = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())[0]
+    whole = fit_of(spec, job)
     memory = Memory(die_at=2)
     with pytest.raises(KeyboardInterrupt):
-        train_in_segments(spec, job, lambda fraction: None, memory)
+        fit_of(spec, job, memory)
     beats = []
-    rest = train_in_segments(spec, job, beats.append, Memory(state=memory.state))[0]
+    rest = fit_of(spec, job, Memory(state=memory.state), beats.append)
     assert 0 < beats[0] < 1
     for a, b in zip(jax.tree.leaves(whole.params), jax.tree.leaves(rest.params), strict=True):
         np.testing.assert_array_equal(a, b)
@@ -123,8 +101,8 @@ def test_a_trial_cut_short_goes_on_from_its_checkpoint_to_the_same_bits():
 def test_a_checkpoint_of_another_shape_is_not_trusted():
     spec = trial(Gradient(batch=16, epochs=2))
     job = job_of(spec)
-    whole = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())[0]
-    other = train_in_segments(spec, job, lambda fraction: None, Memory(state=[np.zeros(3)]))[0]
+    whole = fit_of(spec, job)
+    other = fit_of(spec, job, Memory(state=[np.zeros(3)]))
     assert whole.facts == other.facts
 
 
@@ -134,8 +112,8 @@ def test_padding_does_not_matter():
     short = Job(
         job.network, type(job.sample)(job.sample.x[:40], job.sample.y[:40]), 40, job.init, job.batches
     )
-    padded = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())[0].params
-    exact = train_in_segments(spec, short, lambda fraction: None, NoCheckpoint())[0].params
+    padded = fit_of(spec, job).params
+    exact = fit_of(spec, short).params
     np.testing.assert_allclose(padded["w"], exact["w"], rtol=1e-5, atol=1e-7)
 
 
@@ -163,18 +141,20 @@ def test_streams_differ_by_name_and_part():
     assert len({tuple(np.asarray(jax.random.key_data(key)).tolist()) for key in keys}) == 4
 
 
-@pytest.mark.parametrize("name", ["no_such_thing", "_private", "global_norm"])
+@pytest.mark.parametrize("name", ["no_such_thing", "_private", "_name", "global_norm", "clip", "contrib"])
 def test_unknown_optimisers_are_refused(name):
     with pytest.raises(ValueError, match="no Optax optimiser"):
         Gradient(optimiser=name)
 
 
 def test_optimisers_are_those_of_optax():
-    assert {"adam", "sgd", "rmsprop", "adadelta", "lion"} <= optimisers()
-    assert all(callable(getattr(optax, name)) for name in optimisers())
+    assert {"adam", "sgd", "rmsprop", "adadelta"} <= ELEMENTWISE
+    for name in (*ELEMENTWISE, "lion", "lamb", "adafactor"):
+        assert known(name) and "learning_rate" in inspect.signature(getattr(optax, name)).parameters
+        assert isinstance(transformation(name, 0.1, {}), optax.GradientTransformation)
 
 
 def test_options_reach_the_optimiser():
-    assert Gradient(options={"b1": 0.5}).transformation() is not None
-    with pytest.raises(ValueError, match="does not take"):
-        Gradient(options={"nonsense": 0.5}).transformation()
+    assert transformation("adam", 0.1, {"b1": 0.5}).init(0.0).hyperparams["learning_rate"] == 0.1
+    with pytest.raises(ValueError, match=r"optimiser adam does not take \{'nonsense': 0\.5\}: "):
+        transformation("adam", 0.1, {"nonsense": 0.5})

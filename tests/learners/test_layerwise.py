@@ -3,9 +3,8 @@
 import jax
 import numpy as np
 import pytest
+from training import fit_of, job_of
 
-from conftest import NoCheckpoint
-from whyconv.execution import capacity, draw, train_in_segments
 from whyconv.learners import Job
 from whyconv.learners.layerwise import Layerwise
 from whyconv.networks.dense import MLP
@@ -13,7 +12,6 @@ from whyconv.networks.pooling import ConvPool
 from whyconv.papers.brutzkus.exact.first_layer import Schedule, descend_on_inputs
 from whyconv.papers.brutzkus.exact.second_layer import descend
 from whyconv.papers.brutzkus.studies.layerwise import theorem_start
-from whyconv.streams import streams
 from whyconv.tasks.detection import Detection
 from whyconv.trial import Trial
 
@@ -25,12 +23,10 @@ def test_both_layers_follow_the_numpy_route():
     task = Detection(positions=4, pattern_dim=5, patterns=5)
     spec = Trial(task=task, network=start, learner=learner, m=41, seed=0, dtype="float64")
     with jax.enable_x64(True):
-        keys = streams(spec)
-        sample = draw(task, keys["world"], keys["train"], capacity(spec.m))
-        job = Job(start, sample, spec.m, keys["init"], keys["batches"])
-        fit = train_in_segments(spec, job, lambda fraction: None, NoCheckpoint())[0]
-        begin = start.init(keys["init"], task.shape)
-        x, y = np.asarray(sample.x[:41], np.float64), np.asarray(sample.y[:41])
+        job = job_of(spec)
+        fit = fit_of(spec, job)
+        begin = start.init(job.init, task.shape)
+        x, y = np.asarray(job.sample.x[:41], np.float64), np.asarray(job.sample.y[:41])
     eta_1, eta_2 = learner.rates(k)
     assert eta_1 == 1 / (4 * k * (steps + 1)) and eta_2 < 8 * k
     schedule = Schedule(k, steps, eta_1, start.radius)

@@ -18,7 +18,7 @@ def fit(x, y, **fields):
     learner = LinearSVM(**fields)
     state = learner.start(job)
     assert learner.progress(state) == 0
-    state = learner.advance(job, state)
+    state = learner.advance(job, state, 1)
     assert learner.progress(state) == 1
     return learner.finish(job, state)
 

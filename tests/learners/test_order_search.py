@@ -4,10 +4,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from training import Memory, fit_of, job_of
 
-from conftest import NoCheckpoint
-from whyconv.execution import capacity, draw, train_in_segments
-from whyconv.learners import Job
 from whyconv.learners.order_search import OrderSearch, Searching, _Search
 from whyconv.streams import streams
 from whyconv.trial import Trial
@@ -23,16 +21,6 @@ def trial(strategy="random", target="parity", seed=0, n_bits=10, **learner):
     )
 
 
-def job_of(spec):
-    keys = streams(spec)
-    sample = draw(spec.task, keys["world"], keys["train"], capacity(spec.m))
-    return Job(spec.form, sample, spec.m, keys["init"], keys["batches"])
-
-
-def search(spec, checkpoint=None):
-    return train_in_segments(spec, job_of(spec), lambda fraction: None, checkpoint or NoCheckpoint())[0]
-
-
 def decisive(spec):
     """The three places that hold the pattern, among the bits as they are shown."""
     order = np.asarray(spec.task.order(streams(spec)["world"]))
@@ -43,7 +31,7 @@ def decisive(spec):
 @pytest.mark.parametrize("seed", range(4))
 def test_random_orders_are_counted_until_a_window_holds_the_pattern(seed):
     spec = trial(seed=seed)
-    found = search(spec)
+    found = fit_of(spec)
     wanted, key = decisive(spec), streams(spec)["batches"]
     for number in range(400):
         order = np.asarray(jax.random.permutation(jax.random.fold_in(key, number), 10)).tolist()
@@ -54,8 +42,8 @@ def test_random_orders_are_counted_until_a_window_holds_the_pattern(seed):
 
 
 def test_correlations_give_majority_away_at_once_and_parity_not():
-    assert search(trial("greedy", "majority")).facts["evaluations"] == 1
-    assert search(trial("greedy", "parity")).facts["evaluations"] > 1
+    assert fit_of(trial("greedy", "majority")).facts["evaluations"] == 1
+    assert fit_of(trial("greedy", "parity")).facts["evaluations"] > 1
 
 
 def test_the_found_network_predicts_fresh_examples(execute):
@@ -68,7 +56,7 @@ def test_the_found_network_predicts_fresh_examples(execute):
 
 def test_a_search_that_finds_nothing_says_so():
     spec = trial(seed=3, evaluations=1, n_bits=16)
-    facts = search(spec).facts
+    facts = fit_of(spec).facts
     assert (facts["stopped"], facts["evaluations"]) == ("cap", 1)
 
 
@@ -77,7 +65,7 @@ def test_climbing_swaps_two_places_and_keeps_what_is_not_worse():
     job = job_of(spec)
     step = _Search(job.network, spec.learner)
     order = np.random.default_rng(0).permutation(10)
-    state = Searching(*(jnp.asarray(v) for v in (5, order, 0.7, 1.0, order, 4)))
+    state = Searching(*(jnp.asarray(v) for v in (5, order, 0.7, 1.0, order)))
     proposed = np.asarray(step.propose(state, job.sample.x, job.sample.y, 1024, jax.random.key(1)))
     assert (proposed != order).sum() == 2 and sorted(proposed) == list(range(10))
     params = job.network.init(job.init, (10,))
@@ -87,30 +75,14 @@ def test_climbing_swaps_two_places_and_keeps_what_is_not_worse():
     assert (np.asarray(step.segment(high, *args).order) != order).sum() == 2
 
 
-class Once(NoCheckpoint):
-    """Ends the trial after its first segment, and keeps the state."""
-
-    def save(self, arrays):
-        self.state = [np.array(array) for array in arrays]
-        raise KeyboardInterrupt
-
-
-class Kept(NoCheckpoint):
-    def __init__(self, state):
-        self.state = state
-
-    def load(self):
-        return self.state
-
-
 def test_a_search_cut_short_goes_on_to_the_same_answer():
     spec = trial("climb", seed=2)
-    whole = search(spec)
+    whole = fit_of(spec)
     assert whole.facts["evaluations"] > 4
-    once = Once()
+    once = Memory(die_at=1)
     with pytest.raises(KeyboardInterrupt):
-        search(spec, once)
-    assert search(spec, Kept(once.state)).facts == whole.facts
+        fit_of(spec, checkpoint=once)
+    assert fit_of(spec, checkpoint=Memory(state=once.state)).facts == whole.facts
 
 
 @pytest.mark.parametrize(

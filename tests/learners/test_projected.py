@@ -8,10 +8,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from training import Memory, fits_of
 
-from conftest import NoCheckpoint
 from whyconv.errors import UserError
-from whyconv.execution import train_in_segments
 from whyconv.learners import Job
 from whyconv.learners.embedded import EmbeddedCNN
 from whyconv.learners.projected import Descending, Projected, programs
@@ -33,7 +32,7 @@ def double():
         yield
 
 
-def job_of(network, m=20, capacity=32, padding=7.0):
+def signal_job(network, m=20, capacity=32, padding=7.0):
     """A signal among noise; rows beyond m hold nonsense."""
     rng = np.random.default_rng(0)
     y = rng.choice([-1.0, 1.0], 1024)
@@ -48,9 +47,7 @@ def run(learner, job, paces=()):
     """To the end, in segments of these many steps as long as there are any."""
     state, paces = learner.start(job), iter(paces)
     while learner.progress(state) < 1:
-        if (pace := next(paces, None)) is not None:
-            state = state._replace(pace=np.asarray(pace, state.step.dtype))
-        state = learner.advance(job, state)
+        state = learner.advance(job, state, next(paces, 16))
     return state
 
 
@@ -65,7 +62,7 @@ def same(a, b):
 
 
 def test_side_by_side_is_one_by_one():
-    job = job_of(CNN)
+    job = signal_job(CNN)
     fits = GRID.fits(job, run(GRID, job))
     assert [(fit.facts["rate"], fit.facts["bias_rate"]) for fit in fits] == GRID.grid
     assert GRID.grid == [(0.3, 0.2), (0.3, 0.05), (0.1, 0.2), (0.1, 0.05)]
@@ -79,27 +76,20 @@ def test_side_by_side_is_one_by_one():
 
 
 def test_cuts_do_not_matter():
-    job = job_of(CNN)
+    job = signal_job(CNN)
     whole = run(GRID, job, [24])
     for paces in ([1] * 24, [5, 1, 17], [23, 9]):
         cut = run(GRID, job, paces)
-        same(whole._replace(pace=0), cut._replace(pace=0))
+        same(whole, cut)
 
 
 def test_a_trial_goes_on_from_its_checkpoint_to_the_same_bits():
-    job, trial = job_of(CNN), SimpleNamespace(learner=GRID)
-
-    class Stops(NoCheckpoint):
-        def save(self, arrays):
-            self.state = [np.array(array) for array in arrays]
-            raise KeyboardInterrupt
-
-    stops, resumes, beats = Stops(), NoCheckpoint(), []
+    job, trial = signal_job(CNN), SimpleNamespace(learner=GRID)
+    stopped, beats = Memory(die_at=1), []
     with pytest.raises(KeyboardInterrupt):
-        train_in_segments(trial, job, lambda fraction: None, stops)
-    resumes.load = lambda: stops.state
-    rest = train_in_segments(trial, job, beats.append, resumes)
-    whole = train_in_segments(trial, job, lambda fraction: None, NoCheckpoint())
+        fits_of(trial, job, stopped)
+    rest = fits_of(trial, job, Memory(state=stopped.state), beats.append)
+    whole = fits_of(trial, job)
     assert beats[0] == 16 / 24
     for one, other in zip(whole, rest, strict=True):
         same(one.params, other.params)
@@ -107,10 +97,10 @@ def test_a_trial_goes_on_from_its_checkpoint_to_the_same_bits():
 
 
 def test_only_the_first_m_examples_count_however_they_are_laid_out():
-    padded = run(GRID, job_of(CNN))
-    close(padded.params, run(GRID, job_of(CNN, padding=-1e3)).params, 0)
-    close(padded.params, run(GRID, job_of(CNN, capacity=20)).params, 1e-13)
-    more = run(GRID, job_of(CNN, m=21))
+    padded = run(GRID, signal_job(CNN))
+    close(padded.params, run(GRID, signal_job(CNN, padding=-1e3)).params, 0)
+    close(padded.params, run(GRID, signal_job(CNN, capacity=20)).params, 1e-13)
+    more = run(GRID, signal_job(CNN, m=21))
     assert np.abs(np.asarray(more.params["w"] - padded.params["w"])).max() > 1e-4
 
 
@@ -123,7 +113,7 @@ LOSSES = {
 @pytest.mark.parametrize("optimiser, loss", [("adam", "squared"), ("gd", "correlation")])
 def test_every_step_is_that_of_a_plain_loop(optimiser, loss):
     """On two pieces of examples, one of them not full; optax.adam once for each of the two rates."""
-    job = job_of(CNN, m=200, capacity=1024)
+    job = signal_job(CNN, m=200, capacity=1024)
     learner = Projected(rates=(0.2,), bias_rates=(0.07,), steps=6, optimiser=optimiser, loss=loss)
     x, y = job.sample.x[:200], job.sample.y[:200]
     ways = [(optax.adam if optimiser == "adam" else optax.sgd)(rate) for rate in (0.2, 0.07)]
@@ -149,7 +139,7 @@ def test_every_step_is_that_of_a_plain_loop(optimiser, loss):
     start = params
     for number in range(6):
         value, params, inners = step(params, inners)
-        state = learner.advance(job, state._replace(pace=np.asarray(1, state.step.dtype)))
+        state = learner.advance(job, state, 1)
         assert int(state.step) == number + 1 and learner.progress(state) == (number + 1) / 6
         assert float(state.loss[0]) == pytest.approx(float(value), rel=1e-12)
         close({name: part[0] for name, part in state.params.items()}, params, 1e-12)
@@ -169,12 +159,12 @@ def test_losses_by_hand():
 
 def test_only_the_threshold_moves_by_the_bias_rate():
     learner = Projected(rates=(0.1, 0.0), bias_rates=(0.05, 0.0), steps=5)
-    job = job_of(ThresholdLCN(second_layer=2))
+    job = signal_job(ThresholdLCN(second_layer=2))
     shapes = {"w": (K, 1, D), "b": (), "u": (2, K), "a": (2,), "c": (2,), "a0": ()}
     rng = np.random.default_rng(0)
     params = {name: jnp.asarray(0.1 + 0.3 * np.abs(rng.normal(size=size))) for name, size in shapes.items()}
     start = learner.begin(job, params | {"b": jnp.asarray(0.02)})
-    end = learner.advance(job, start)
+    end = learner.advance(job, start, 16)
     assert learner.progress(end) == 1
     moved = {
         name: [not np.array_equal(part[i], start.params[name][i]) for i in range(4)]
@@ -185,7 +175,7 @@ def test_only_the_threshold_moves_by_the_bias_rate():
 
 
 def test_the_least_training_loss_counts_if_nobody_looks_at_the_task():
-    job = job_of(CNN)
+    job = signal_job(CNN)
     state = run(GRID, job)
     losses = [fit.facts["train_loss"] for fit in GRID.fits(job, state)]
     assert losses == np.asarray(state.loss).tolist() and len(set(losses)) == 4
@@ -196,7 +186,7 @@ def test_the_least_training_loss_counts_if_nobody_looks_at_the_task():
 
 
 def test_what_a_fit_says():
-    job = job_of(CNN)
+    job = signal_job(CNN)
     state = run(GRID, job)
     fit = GRID.fits(job, state)[1]
     assert fit.facts == {
@@ -247,7 +237,7 @@ def normalised(w):
 def test_two_steps_on_halves_that_share_no_example(fresh):
     """m = 21: the first ten, then the last ten. No network sees what lies beyond m."""
     learner = TwoStep(fresh=fresh, bias_1=0.5, rate_1=2.0, rate_2=30.0, bias_2=0.125)
-    job = job_of(LCN, m=21)
+    job = signal_job(LCN, m=21)
     x, y = (np.asarray(part[:21]) for part in job.sample)
     parts = (slice(0, 10), slice(11, 21)) if fresh else (slice(0, 21), slice(0, 21))
     start = learner.start(job)
@@ -268,7 +258,7 @@ def test_two_steps_on_halves_that_share_no_example(fresh):
 
 
 def test_two_steps_start_small_with_the_thresholds_and_rates_of_the_paper():
-    learner, job = TwoStep(), job_of(LCN)
+    learner, job = TwoStep(), signal_job(LCN)
     start = np.asarray(learner.start(job).params["w"])
     drawn = np.asarray(jax.random.normal(job.init, (K, 1, D), dtype=float))
     np.testing.assert_allclose(start * 10 * K * D, drawn, atol=1e-14)
@@ -282,7 +272,7 @@ def test_two_steps_start_small_with_the_thresholds_and_rates_of_the_paper():
 
 def test_filters_end_on_the_sphere_or_in_the_ball():
     fields = {"rate_1": 0.5, "rate_2": 1e-3}
-    job = job_of(LCN)
+    job = signal_job(LCN)
     sphere, ball = (run(TwoStep(normalise=kind, **fields), job) for kind in ("sphere", "ball"))
     lengths = [np.linalg.norm(np.asarray(state.params["w"]), axis=-1) for state in (sphere, ball)]
     np.testing.assert_allclose(lengths[0], 1, atol=1e-14)
@@ -321,7 +311,7 @@ def test_the_embedded_network_is_the_trained_one():
     learner = EmbeddedCNN(**{name: getattr(GRID, name) for name in ("rates", "bias_rates", "steps")})
     other = {"bias": 0.1, "init_scale": 0.5, "constrained": False}
     assert learner.trains(ThresholdFCN(**other)) == ThresholdCNN(**other)
-    job, plain = job_of(FCN), job_of(CNN)
+    job, plain = signal_job(FCN), signal_job(CNN)
     state = run(learner, job)
     fits, shared = learner.fits(job, state), GRID.fits(plain, run(GRID, plain))
     x = job.sample.x

@@ -1,19 +1,19 @@
 """Training to a target error: held-out examples, answers, and one program for a grid of rates."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from training import fit_of, job_of
 
-from conftest import NoCheckpoint
-from whyconv.execution import capacity, draw, train_in_segments
-from whyconv.learners import Job, at_most
-from whyconv.learners.gradient import Gradient, pointwise, programs
+from whyconv.learners import at_most
+from whyconv.learners._training import pointwise, programs
+from whyconv.learners.gradient import Gradient
 from whyconv.learners.layerwise import Layerwise
 from whyconv.learners.order_search import OrderSearch
-from whyconv.streams import streams
 from whyconv.tasks import Sample
 from whyconv.trial import Trial
 
@@ -28,17 +28,12 @@ def trial(**learner):
     return Trial(task=TASK, network=NETWORK, learner={"name": "gradient", **fields, **learner}, m=400, seed=1)
 
 
-def job_of(trial, flip=0):
-    keys = streams(trial)
-    sample = draw(trial.task, keys["world"], keys["train"], capacity(trial.m))
-    y = np.array(sample.y)
-    if flip:
-        y[trial.m - flip : trial.m] *= -1
-    return Job(trial.form, Sample(sample.x, jnp.asarray(y)), trial.m, keys["init"], keys["batches"])
-
-
-def fit(trial, **job):
-    return train_in_segments(trial, job_of(trial, **job), lambda fraction: None, NoCheckpoint())[0]
+def fit(trial, flip=0):
+    """The fit, the labels of the last ``flip`` examples turned round."""
+    job = job_of(trial)
+    y = np.array(job.sample.y)
+    y[trial.m - flip : trial.m] *= -1
+    return fit_of(trial, replace(job, sample=Sample(job.sample.x, jnp.asarray(y))))
 
 
 def error_after(epochs):

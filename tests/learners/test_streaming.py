@@ -5,10 +5,9 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from training import fit_of, job_of, plain_loop
 
-from conftest import NoCheckpoint
-from whyconv.execution import capacity, draw, execute, prepared, train_in_segments
-from whyconv.learners import Job
+from whyconv.execution import draw, prepared
 from whyconv.learners.gradient import Gradient
 from whyconv.networks.dense import MLP
 from whyconv.streams import streams
@@ -34,57 +33,41 @@ def trial(**fields):
     )  # fmt: skip
 
 
-def fitted(chosen, job):
-    return train_in_segments(chosen, job, lambda fraction: None, NoCheckpoint())[0]
-
-
 def test_a_streamed_sample_is_trained_on_like_one_that_is_held():
     chosen = trial(reshuffled=False)
     keys = streams(chosen)
     fed = prepared(chosen, keys)
     assert fed.feed is not None
     assert fed.sample.x.shape == (0, 24, 24, 1)
-    sample = draw(chosen.task, keys["world"], keys["train"], capacity(M))
-    held = Job(chosen.network, sample, M, keys["init"], keys["batches"])
-    one, other = fitted(chosen, fed), fitted(chosen, held)
+    one, other = fit_of(chosen, fed), fit_of(chosen, job_of(chosen))
     for name in ("w", "a"):
         np.testing.assert_allclose(one.params[name], other.params[name], rtol=2e-5, atol=2e-6)
     assert one.facts["train_loss"] == pytest.approx(other.facts["train_loss"], rel=1e-5)
 
 
-def plain_loop(chosen, epochs):
-    """Epoch by epoch, batch by batch, with nothing compiled together: (parameters, losses)."""
+def looped(chosen, epochs):
+    """The same training in a plain loop: (parameters, mean loss of each epoch)."""
     keys, network, task = streams(chosen), chosen.network, chosen.task
     stock = task.stock("train")
-    params = network.init(keys["init"], task.shape)
-    optimiser = optax.adadelta(1.0)
-    inner, losses = optimiser.init(params), []
+    parts = np.split(np.arange(M), range(128, M, 128))
 
-    @jax.jit
-    def step(params, inner, x, y):
-        def mean(p):
-            return jnp.maximum(0, 1 - y * network.apply(p, network.prepare(x))).mean()
+    def batches():
+        for epoch in range(epochs):
+            order = task.shuffle(stock, keys["world"], keys["train"], epoch)
+            for rows in parts:
+                yield task.assemble(stock, order, keys["world"], keys["train"], jnp.asarray(rows))
 
-        loss, grad = jax.value_and_grad(mean)(params)
-        updates, inner = optimiser.update(grad, inner, params)
-        return optax.apply_updates(params, updates), inner, loss
-
-    for epoch in range(epochs):
-        order = task.shuffle(stock, keys["world"], keys["train"], epoch)
-        total = 0.0
-        for first in range(0, M, 128):
-            rows = jnp.arange(first, min(first + 128, M))
-            x, y = task.assemble(stock, order, keys["world"], keys["train"], rows)
-            params, inner, loss = step(params, inner, x, y)
-            total += float(loss) * len(rows)
-        losses.append(total / M)
-    return params, losses
+    params, losses = plain_loop(
+        network, network.init(keys["init"], task.shape), optax.adadelta(1.0),
+        lambda f, y: jnp.maximum(0, 1 - y * f), batches(),
+    )  # fmt: skip
+    return params, np.reshape(losses, (epochs, -1)) @ [len(rows) / M for rows in parts]
 
 
 def test_every_epoch_has_new_sequences_in_the_order_they_are_made_in():
     chosen = trial()
-    fit = fitted(chosen, prepared(chosen, streams(chosen)))
-    params, losses = plain_loop(chosen, 3)
+    fit = fit_of(chosen, prepared(chosen, streams(chosen)))
+    params, losses = looped(chosen, 3)
     for name in ("w", "a"):
         np.testing.assert_allclose(fit.params[name], params[name], rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(fit.trace["loss_at_epochs_2^i"], losses[:2], rtol=1e-5)
@@ -95,13 +78,13 @@ def test_every_epoch_has_new_sequences_in_the_order_they_are_made_in():
 def test_a_run_cut_in_the_middle_of_an_epoch_gives_the_same_bits():
     chosen = trial()
     job = prepared(chosen, streams(chosen))
-    whole = fitted(chosen, job)
+    whole = fit_of(chosen, job)
     learner, state = chosen.learner, chosen.learner.start(job)
     seen = []
     while (progress := learner.progress(state)) < 1:
         seen.append(progress)
         job = prepared(chosen, streams(chosen))  # as after a kill: nothing but the state survives
-        state = learner.advance(job, state._replace(pace=np.asarray(2, state.pace.dtype)))
+        state = learner.advance(job, state, 2)
     cut = learner.finish(job, state)
     for name in ("w", "a"):
         np.testing.assert_array_equal(cut.params[name], whole.params[name])
@@ -110,12 +93,12 @@ def test_a_run_cut_in_the_middle_of_an_epoch_gives_the_same_bits():
     assert seen == pytest.approx([0, 2 / 9, 3 / 9, 5 / 9, 6 / 9, 8 / 9])
 
 
-def test_a_row_has_the_errors_of_shifted_tests():
+def test_a_row_has_the_errors_of_shifted_tests(execute):
     chosen = trial(shifted_tests=(1, 8))
-    result, _ = execute(chosen, lambda fraction: None, NoCheckpoint())
+    result = execute(**dict(chosen))
     assert {"test_error", "test_error_shift_1", "test_error_shift_8", "train_error"} <= set(result)
     keys = streams(chosen)
-    fit = fitted(chosen, prepared(chosen, keys))
+    fit = fit_of(chosen, prepared(chosen, keys))
     for by in (1, 8):
         moved = chosen.task.tests()[f"shift_{by}"]
         x, y = draw(moved, keys["world"], keys["test"], 200, "test")
@@ -159,7 +142,7 @@ def test_a_coupled_fcn_does_not_see_that_pixels_are_permuted(task, network, opti
         )  # fmt: skip
         with jax.enable_x64(True):
             keys = streams(chosen)
-            fit = fitted(chosen, prepared(chosen, keys))
+            fit = fit_of(chosen, prepared(chosen, keys))
             return fit.scores(draw(chosen.task, keys["world"], keys["test"], 200, "test").x)
 
     plain = scores()

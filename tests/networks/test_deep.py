@@ -10,8 +10,9 @@ import pytest
 
 from whyconv.errors import UserError
 from whyconv.networks.deep import DeepCNN, DeepFCN, DeepLCN, DeepPartlyShared
+from whyconv.pixels import pixel_order
 from whyconv.spec import build
-from whyconv.streams import pixel_order, stream
+from whyconv.streams import stream
 
 SHAPE = (7, 6, 2)
 QUICKLY = {"xla_backend_optimization_level": 0}
@@ -217,7 +218,7 @@ def test_starts_have_their_variance():
 def test_the_first_layer_shows_the_middle(kind):
     network = KINDS[kind](channels=(4,), kernel=(3, 2), biases=False)
     params, x = random_params(network), images(2)
-    shown = network.first_layer(params, SHAPE)
+    shown = network.view(params, SHAPE).filters
     assert shown.shape == (4, 3, 2, 2)
     seen = x[:, 2:5, 2:4]  # 5 x 5 windows: the middle one is at (2, 2)
     expected = np.maximum(np.einsum("crsk,irsk->ic", shown, seen), 0)
@@ -236,8 +237,8 @@ def test_the_fcn_is_its_definition():
     count = sum(part.size for part in jax.tree.leaves(plain))
     assert network.parameter_count(SHAPE) == count == 5 * 85 + 4 * 6 + 3 * 5
     assert network.flops(SHAPE) == 2 * (84 * 5 + 5 * 4 + 4 * 3)
-    assert network.first_layer(params, SHAPE).shape == (5, *SHAPE)
-    np.testing.assert_array_equal(network.first_layer(params, SHAPE)[2].ravel(), plain["w"][0][2])
+    assert network.view(params, SHAPE).filters.shape == (5, *SHAPE)
+    np.testing.assert_array_equal(network.view(params, SHAPE).filters[2].ravel(), plain["w"][0][2])
 
 
 def test_the_fcn_starts_with_its_variance():

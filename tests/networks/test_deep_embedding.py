@@ -77,7 +77,7 @@ def test_embeddings_keep_every_score(kind, fields):
 def test_a_neuron_of_the_fcn_sees_its_window_only():
     network = DeepCNN(channels=(3,), kernel=(2, 3), stride=(2, 1))
     fcn, full = as_deep_fcn(network, random_params(network), SHAPE)
-    seen = (fcn.first_layer(full, SHAPE) != 0).any(axis=3).reshape(3, 6, 3, 7, 8)  # row, column, channel
+    seen = (fcn.view(full, SHAPE).filters != 0).any(axis=3).reshape(3, 6, 3, 7, 8)  # row, column, channel
     rows, columns = np.arange(7), np.arange(8)
     for r in range(3):
         for c in range(6):

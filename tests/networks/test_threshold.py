@@ -173,7 +173,8 @@ def test_every_sum_of_thresholds_is_a_fully_connected_one(kind):
     embedded = threshold_fcn(network, params, SHAPE)
     assert {name: part.shape for name, part in embedded.items()} == {"w": (1, K, K * D), "b": ()}
     np.testing.assert_allclose(fcn.apply(embedded, fcn.prepare(x)), scores, rtol=0, atol=1e-12)
-    nodes, bias = network.threshold_nodes(params, SHAPE)
+    view = network.view(params, SHAPE)
+    nodes, bias = view.filters.reshape(-1, *SHAPE), view.bias
     assert nodes.shape == (K, K, D) and bias == 0.4
     z = np.einsum("nij,eij->en", nodes, X)
     by_nodes = (np.sign(z) * np.maximum(np.abs(z) - bias, 0)).sum(axis=1)
@@ -186,7 +187,7 @@ def test_every_sum_of_thresholds_is_a_fully_connected_one(kind):
 def test_what_is_no_sum_of_thresholds_is_not_embedded(setting):
     network = ThresholdCNN(**setting)
     params = random_params(network)
-    assert network.threshold_nodes(params, SHAPE) is None
+    assert network.view(params, SHAPE) is None
     with pytest.raises(ValueError, match="lsa-cnn with these settings is no sum of soft thresholds"):
         threshold_fcn(network, params, SHAPE)
 

@@ -7,10 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import erf
+from training import fit_of, job_of
 
-from conftest import NoCheckpoint
-from whyconv.execution import capacity, draw, train_in_segments
-from whyconv.learners import Job
 from whyconv.networks import Setting
 from whyconv.networks.embedding import as_fcn, as_lcn
 from whyconv.networks.tables import Tables, best_block
@@ -177,13 +175,6 @@ def test_multiplicities_are_multinomial_and_add_up():
     assert scaled.var(axis=0) == pytest.approx(np.ones(4), abs=0.25)
 
 
-def trained(network, trial):
-    keys = streams(trial)
-    sample = draw(trial.task, keys["world"], keys["train"], capacity(trial.m))
-    job = Job(network, sample, trial.m, keys["init"], keys["batches"])
-    return train_in_segments(trial, job, lambda fraction: None, NoCheckpoint())[0]
-
-
 def expanded(fit, network, windows):
     """The parameters of a counted network, every type as often as it counts."""
     counts = np.asarray(fit.params["counts"]).astype(int)
@@ -224,7 +215,7 @@ def test_rewritten_training_equals_plain_training_in_every_parameter(name, start
     rounding = 1e-13 if learner["optimiser"] == "sgd" else 1e-11
     counted = start == "theorem"
     assert trial.form.form == ("tables, multiplicities" if counted else "tables")
-    plain, fast = trained(trial.network, trial), trained(trial.form, trial)
+    plain, fast = fit_of(trial, job_of(trial, trial.network)), fit_of(trial)
     assert plain.facts["steps"] == fast.facts["steps"] >= 40
     parts = expanded(fast, trial.network, 7) if counted else fast.params
     start_values = jax.jit(trial.network.init, static_argnums=1)(streams(trial)["init"], (9,))
@@ -241,14 +232,14 @@ def test_rewriting_waits_for_its_conditions():
     shape, network = (64,), CNN(k_window=6, filters=2048)
 
     def form(network, *setting):
-        return network.faster(shape, Setting(*setting)).form
+        return network.faster(Setting(shape, *setting)).form
 
-    assert network.faster(shape, Setting(False, 4096, True)) is network
+    assert network.faster(Setting(shape, False, 4096, True)) is network
     assert form(network, True, 4096, True) == "tables, multiplicities"
     assert form(network, True, 4096, False) == "tables"
     assert form(network.model_copy(update={"readout": "normal"}), True, 4096, True) == "tables"
     few = LCN(k_window=6, filters=16)
-    assert few.faster(shape, Setting(True, 64, True)) is few
+    assert few.faster(Setting(shape, True, 64, True)) is few
     assert form(few, True, 65, True) == "tables"
     assert form(FCN(filters=512), True, 4096, True) == ""
     assert form(CNN(k_window=6, filters=2048, init_law="normal"), True, 4096, True) == "tables"

@@ -26,4 +26,4 @@ except UserError as error:
     sys.exit(f"refused: {error}")
 except Interrupted as error:
     sys.exit(f"stopped: {error}")
-print("complete", summary.total, summary.failed)
+print("complete", len(summary.rows), summary.failed)

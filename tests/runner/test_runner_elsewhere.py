@@ -53,7 +53,7 @@ def test_a_row_has_the_environment_of_its_worker(tmp_path, monkeypatch):
     (there,) = {each.environment for each in summary.rows.values()}
     assert there != HERE
     with Store.read(tmp_path) as store:
-        assert store.environments() == {
+        assert store.contents().environments() == {
             there: {**environment.describe(), "switches": {"XLA_FLAGS": "--xla_cpu_max_isa=SSE4_2"}}
         }
 

@@ -56,7 +56,7 @@ def test_the_third_kill_is_the_result_and_every_trial_has_three_tries_of_its_own
     assert set(tries.values()) == {3}
     assert sum(isinstance(event, PutBack) for event in events) == 4
     with Store.read(tmp_path / "out") as store:
-        assert len(store.durations()) == 2  # a trial that was put back has not ended
+        assert len(store.contents().durations()) == 2  # a trial that was put back has not ended
 
 
 @pytest.mark.parametrize("name", ["SIGSEGV", "SIGABRT"])

@@ -75,8 +75,8 @@ def test_without_tables_and_indexes_all_rows_are_kept(folder):
     (folder / FILE).write_bytes(content)
     with Store.open(folder) as store:
         assert store.rows() == ROWS
-        assert [run.command for run in store.runs()] == ["whyconv run fake-grid"]
-        assert len(store.durations()) == 12 and len(store.environments()) == 1
+        assert [run.command for run in store.contents().runs()] == ["whyconv run fake-grid"]
+        assert len(store.contents().durations()) == 12 and len(store.contents().environments()) == 1
         assert store.repair is not None and store.repair.kept == folder / f"{FILE}.damaged-1"
         assert (store.repair.rows, store.repair.lost) == (12, frozenset())
         assert store.verify() == []
@@ -122,7 +122,7 @@ def test_a_description_of_the_environment_that_was_lost_is_written_again(tmp_pat
     wanted = export(folder).paths[-1].read_bytes()
     with Store.open(folder) as store:
         store._connection.execute("DELETE FROM environments")
-        assert "no longer described" in store.contents().remarks()[0]
+        assert "of these environments of rows are lost" in store.contents().remarks()[0]
     complete(study, folder, options())
     assert export(folder).paths[-1].read_bytes() == wanted != b"{}\n"
 
@@ -172,7 +172,7 @@ def test_an_old_form_of_a_row_is_not_taken_for_the_one_acknowledged(folder):
     writer.add({key: ("f" * 64, 2)})
     writer.close()
     with Store.read(folder) as store:
-        assert store.verify()[-1] == f"row {key}: it was acknowledged, and is not here as it was."
+        assert store.verify()[-1] == f"row {key}: it was acknowledged, but is missing or outdated."
 
 
 @pytest.mark.parametrize("how", ["gone", "empty", "half", "zeros"])
@@ -255,7 +255,7 @@ def test_a_view_in_place_of_a_table_is_not_computed(folder):
     connection.close()
     with Store.read(folder) as store:
         found = store.contents()
-    assert "it holds what whyconv does not make (other, durations)" in found.problems[0]
+    assert "it contains what whyconv does not create (other, durations)" in found.problems[0]
     assert found.rows() == ROWS
 
 
@@ -332,7 +332,7 @@ def test_a_store_of_the_first_version_is_repaired_too(tmp_path):
     (tmp_path / "old" / FILE).write_bytes(content)
     with Store.open(tmp_path / "old") as store:
         assert len(store.rows()) == 5
-        assert [run.sealed for run in store.runs()] == [False]
+        assert [run.sealed for run in store.contents().runs()] == [False]
         assert store.verify() == []
 
 

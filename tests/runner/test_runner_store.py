@@ -53,12 +53,13 @@ def change(folder, statement, *values):
 def test_what_was_put_is_read_back(folder):
     with Store.read(folder) as store:
         assert store.rows() == {**ROWS, FAILED.key: FAILED}
-        assert store.traceback(FAILED.key) == "Traceback ..."
-        assert store.traceback("nobody") == ""
-        assert len(store.durations()) == 41
-        assert store.environments() == {environment.identity(environment.describe()): environment.describe()}
+        assert store.contents().tracebacks() == {FAILED.key: "Traceback ..."}
+        assert len(store.contents().durations()) == 41
+        assert store.contents().environments() == {
+            environment.identity(environment.describe()): environment.describe()
+        }
         assert store.verify() == []
-        (run,) = store.runs()
+        (run,) = store.contents().runs()
         assert (run.study, run.preset, run.loads) == ("fake-grid", "quick", (FILE_OF_PIECES,))
         assert FakeGrid(**{k: v for k, v in run.settings.items() if k != "name"}) == FakeGrid()
 
@@ -72,8 +73,8 @@ def test_a_second_attempt_replaces_the_row_and_adds_a_duration(folder):
     with Store.open(folder) as store:
         store.put(better, 2.0)
         assert store.rows()[better.key] == better
-        assert store.traceback(better.key) == ""
-        assert [(d.attempt, d.seconds) for d in store.durations() if d.key == better.key] == [
+        assert better.key not in store.contents().tracebacks()
+        assert [(d.attempt, d.seconds) for d in store.contents().durations() if d.key == better.key] == [
             (1, 0.1),
             (2, 2.0),
         ]
@@ -135,8 +136,8 @@ def test_a_row_under_the_key_of_another_is_noticed(folder):
     )
     with Store.read(folder) as store:
         first, second = store.verify()
-    assert first == f"row {'f' * 32}: its key is not that of its specification."
-    assert second == f"row {FAILED.key}: it was acknowledged, and is not here as it was."
+    assert first == f"row {'f' * 32}: its key does not match its specification."
+    assert second == f"row {FAILED.key}: it was acknowledged, but is missing or outdated."
 
 
 def test_a_flipped_bit_in_the_file_is_named(folder):
@@ -477,10 +478,10 @@ def test_a_store_of_the_first_version_opens(tmp_path):
             "Sealed in part: an older whyconv wrote durations: 5, tracebacks: 1, runs: 1 "
         )
         assert sorted(each.status for each in rows.values()) == ["failed", "ok", "ok", "ok", "ok"]
-        assert len(store.durations()) == 5
+        assert len(store.contents().durations()) == 5
         assert sorted(each.seconds for each in rows.values()) == [0.125, 0.25, 0.25, 0.25, 0.25]
-        assert len(store.environments()) == 1
-        assert [run.study for run in store.runs()] == ["fake-grid"]
+        assert len(store.contents().environments()) == 1
+        assert [run.study for run in store.contents().runs()] == ["fake-grid"]
     assert {path.name for path in asset.iterdir()} == {FILE}
     shutil.copytree(asset, tmp_path / "copy")
     with Store.open(tmp_path / "copy") as store:
@@ -488,8 +489,8 @@ def test_a_store_of_the_first_version_opens(tmp_path):
         assert {**rows, trial(m=5).key: row(trial(m=5))} == store.rows()
         assert store.verify() == []
         store.record_run(FakeGrid(does=("work", "raise")), "quick", [], "whyconv run fake-grid")
-        assert [run.sealed for run in store.runs()] == [True]
-        assert store.traceback(trial("raise").key).startswith("Traceback")
+        assert [run.sealed for run in store.contents().runs()] == [True]
+        assert store.contents().tracebacks()[trial("raise").key].startswith("Traceback")
 
 
 def write_asset(folder):

@@ -165,7 +165,7 @@ def test_the_mlp_follows_conv_pools_size():
         ("arms.MLP.network.wings=2", "choose from"),
         ("m=80,40", "increasing"),
         ("m=[]", "increasing"),
-        ("m=word", 'm = ["word"] was given, and a text is no number'),
+        ("m=word", 'm = ["word"] was given, but a text is not a number'),
         ("positions", "NAME=VALUE"),
         ("seeds=0", "greater than or equal to 1"),
         ("task.positions=-4", "greater than or equal to 1"),

@@ -79,7 +79,7 @@ def test_a_random_target_is_one_function_a_seed():
 @pytest.mark.parametrize("kind", [KPattern, KJunta])
 def test_frequencies_agree_with_the_exact_law(law, kind):
     task = kind(n_bits=4, k_window=2, **law)
-    points = task.finite_law(stream("world", 1))
+    points = task.points(stream("world", 1), None, True)
     assert points.probability.sum() == pytest.approx(1, abs=1e-12)
     count = 40_000
     x, y = (np.asarray(part) for part in sample(task, count))
@@ -110,7 +110,8 @@ def test_all_inputs_come_once():
     task = KPattern(n_bits=6, k_window=3, law="all")
     x = np.asarray(sample(task, 64).x)
     assert np.array_equal(x, list(itertools.product((-1, 1), repeat=6)))
-    assert task.population == 64
+    assert not task.refusal(64, 0, 64)
+    assert task.refusal(63, 0, 64) and task.refusal(64, 0, 63) and task.refusal(64, 1, 64)
 
 
 def test_label_noise_flips_its_share_and_raises_the_least_error():
@@ -118,7 +119,7 @@ def test_label_noise_flips_its_share_and_raises_the_least_error():
     first, second = sample(clean, 20_000), sample(noisy, 20_000)
     assert np.array_equal(first.x, second.x)
     assert np.mean(np.asarray(first.y) != np.asarray(second.y)) == pytest.approx(0.2, abs=0.015)
-    law = noisy.finite_law(stream("world", 1))
+    law = noisy.points(stream("world", 1), None, True)
     assert law.probability[: len(law.y) // 2].sum() == pytest.approx(0.8)
 
 

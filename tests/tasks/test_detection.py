@@ -13,6 +13,7 @@ from whyconv.execution import draw
 from whyconv.spec import build
 from whyconv.streams import stream
 from whyconv.tasks.detection import Detection
+from whyconv.views import RowSet, View
 
 WORLD, DRAWS = stream("world", 1), stream("train", 1)
 
@@ -129,7 +130,7 @@ def test_a_scrambled_task_has_the_same_examples():
 @given(tasks())
 @settings(max_examples=12, deadline=None)
 def test_the_set_law_is_the_law_of_the_sampled_sets(task):
-    law = task.set_law(WORLD)
+    law = task.points(WORLD, RowSet(), False)
     assert law is not None
     assert abs(law.probability.sum() - 1) < 1e-12
     rows = np.asarray(task.pattern_matrix(jax.random.fold_in(WORLD, 0)))
@@ -151,9 +152,14 @@ def test_the_set_law_is_the_law_of_the_sampled_sets(task):
 
 
 def test_the_set_law_is_silent_where_it_does_not_apply():
-    assert Detection(noise=0.1, pattern_dim=5, patterns=5).set_law(WORLD) is None
-    assert Detection(scrambled=True, pattern_dim=5, patterns=5).set_law(WORLD) is None
-    assert Detection().set_law(WORLD) is None  # 2^18 sets are too many to list
+    def listed(view=RowSet(), **fields):
+        return Detection(**{"pattern_dim": 5, "patterns": 5, **fields}).points(WORLD, view, False)
+
+    assert listed() is not None
+    assert listed(None) is None and listed(View()) is None  # networks that read more than sets
+    assert listed(noise=0.1) is None
+    assert listed(scrambled=True) is None
+    assert Detection().points(WORLD, RowSet(), True) is None  # 2^18 sets are too many to list
 
 
 @pytest.mark.parametrize(

@@ -9,8 +9,9 @@ from scipy import stats
 from whyconv.errors import UserError
 from whyconv.execution import draw
 from whyconv.lazy import jnp
+from whyconv.pixels import grid_order, pixel_order
 from whyconv.spec import build
-from whyconv.streams import grid_order, pixel_order, stream
+from whyconv.streams import stream
 from whyconv.tasks import images
 from whyconv.tasks.digit_grid import DigitGrid
 

@@ -5,8 +5,9 @@ import pytest
 
 from whyconv.errors import UserError
 from whyconv.execution import draw
+from whyconv.pixels import pixel_order
 from whyconv.spec import checked
-from whyconv.streams import pixel_order, stream
+from whyconv.streams import stream
 from whyconv.tasks import images
 from whyconv.tasks.image_classes import ImageClasses
 from whyconv.trial import Trial
@@ -66,11 +67,11 @@ def test_a_trial_needs_a_score_for_every_class_and_no_more_images_than_there_are
     }  # fmt: skip
     assert checked(Trial, values, "trial").task.classes == 10
     single = {**values, "network": {"name": "deep-fcn", "widths": [4]}, "learner": {"name": "gradient"}}
-    with pytest.raises(UserError, match="has 10 classes, for which a network of 10 outputs is needed"):
+    with pytest.raises(UserError, match="has 10 classes and needs a network of 10 outputs"):
         checked(Trial, single, "trial")
     with pytest.raises(UserError, match="loss = logistic was given for a network of 10 outputs"):
         checked(Trial, {**values, "learner": {"name": "gradient"}}, "trial")
-    with pytest.raises(UserError, match="m = 2000 was given, and the task image-classes has 1297 examples"):
+    with pytest.raises(UserError, match="m = 2000 was given, but the task image-classes has 1297 examples"):
         checked(Trial, {**values, "m": 2000}, "trial")
     with pytest.raises(UserError, match="test_size = 501 was given"):
         checked(Trial, {**values, "test_size": 501}, "trial")

@@ -6,8 +6,9 @@ import pytest
 from whyconv.errors import UserError
 from whyconv.execution import draw
 from whyconv.lazy import jnp
+from whyconv.pixels import pixel_order
 from whyconv.spec import build
-from whyconv.streams import pixel_order, stream
+from whyconv.streams import stream
 from whyconv.tasks import images
 from whyconv.tasks.sequence import Sequence, cut_digits, narrow
 

@@ -16,6 +16,7 @@ from whyconv.execution import draw, sampler
 from whyconv.spec import build
 from whyconv.streams import stream
 from whyconv.tasks.signal import Signal
+from whyconv.views import Thresholds
 
 WORLD, DRAWS = stream("world", 1), stream("train", 1)
 SIZES = (5, 3, 1, 2, 4, 5)
@@ -137,7 +138,7 @@ def test_what_is_known_without_sampling(name):
     shown = np.einsum("kij,kj->ki", turn, signal) if task.rotated == "patches" else signal
     filters = np.zeros((6, 6, 5))
     filters[np.arange(6), np.arange(6)] = 0.8 * shown + 0.15 * rng.normal(size=(6, 5))
-    close(losses(x, y, filters, 0.15), task.threshold_facts(WORLD, filters, 0.15)["risk"])
+    close(losses(x, y, filters, 0.15), facts(task, filters, 0.15)["risk"])
 
     known = np.zeros((6, 6, 5))
     known[np.arange(6), np.arange(6)] = shown
@@ -201,7 +202,8 @@ def test_without_a_world_the_oracle_is_a_typical_one():
 
 
 def facts(task, filters, bias):
-    return task.threshold_facts(WORLD, filters, bias)
+    view = Thresholds(filters.reshape(1, len(filters), -1), bias)
+    return task.facts(WORLD, view, exact=False, risk=True)
 
 
 def test_facts_about_nodes():

@@ -2,9 +2,10 @@
 
 They do not know which task the sample came from.
 
-A learner advances a *state* (a pytree of arrays) in segments of about a second. Progress, the
-limit on hangs, and checkpoints are that one mechanism: between two segments the trial reports,
-and may store the state and continue from it in another process.
+A learner advances a *state* (a pytree of arrays) by some steps at a time. Progress, the limit on hangs, and
+checkpoints are that one mechanism: between two segments the trial reports, and may store the state and
+continue from it in another process. How many steps make a segment of about a second is the trial's matter
+(:func:`whyconv.execution.train_in_segments`); the state holds no clock.
 """
 
 from __future__ import annotations
@@ -16,14 +17,14 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BeforeValidator
 
-from whyconv.networks import Network
+from whyconv.networks import Network, Setting
 from whyconv.spec import Piece, build
 
 if TYPE_CHECKING:
     import jax
     import numpy as np
 
-    from whyconv.tasks import Sample, Task
+    from whyconv.tasks import Sample
 
 State = Any
 
@@ -114,9 +115,9 @@ class Learner(Piece):
         """How many of m examples are trained on, the first ones; the others are held out."""
         return m
 
-    def form(self, network: Network | None, task: Task, m: int) -> Network | None:
-        """The network as it is trained on m examples of the task: itself, or an equal, faster form."""
-        del task, m
+    def form(self, network: Network, setting: Setting) -> Network:
+        """The network as it is trained on ``setting.rows`` examples: itself, or an equal, faster form."""
+        del setting
         return network
 
     def compiled(self) -> Learner:
@@ -128,8 +129,8 @@ class Learner(Piece):
         """The state before the first segment; cheap, also used as the shape of a checkpoint."""
 
     @abstractmethod
-    def advance(self, job: Job, state: State) -> State:
-        """The state after about a second's more work."""
+    def advance(self, job: Job, state: State, steps: int) -> State:
+        """The state after at most ``steps`` more steps, 1 or more."""
 
     @abstractmethod
     def progress(self, state: State) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any, ClassVar, NamedTuple
 
@@ -18,7 +17,7 @@ TRACE = 24
 
 
 class Layers(NamedTuple):
-    """The state: both layers, steps done on each, last L_2, its trace, pace."""
+    """The state: both layers, steps done on each, last L_2, its trace."""
 
     w: jax.Array
     a: jax.Array
@@ -26,7 +25,6 @@ class Layers(NamedTuple):
     second: jax.Array
     loss: jax.Array
     trace: jax.Array
-    pace: jax.Array
 
 
 class Layerwise(Learner, name="layerwise"):
@@ -72,26 +70,21 @@ class Layerwise(Learner, name="layerwise"):
         params = network.init(job.init, job.shape)
         zero = jnp.zeros((), int)
         trace = jnp.full((TRACE,), -1.0, float)
-        return Layers(params["w"], params["a"], zero, zero, jnp.full((), jnp.inf, float), trace, zero + 64)
+        return Layers(params["w"], params["a"], zero, zero, jnp.full((), jnp.inf, float), trace)
 
-    def advance(self, job: Job, state: Layers) -> Layers:
-        """About a second of the first layer, or of the second once the first is done."""
+    def advance(self, job: Job, state: Layers, steps: int) -> Layers:
+        """Steps of the first layer, or of the second once the first is done."""
         network = _conv_pool(job.network)
         first_layer, second_layer = programs(network, self)
         half = -(-job.m // 2)
         if half == job.m:
             raise ValueError("the layerwise learner splits its sample in two, so it needs m >= 2")
         x, y = job.sample.x[: job.m], job.sample.y[: job.m]
-        begin = time.monotonic()
         if int(state.first) < self.first_steps:
-            until = jnp.minimum(state.first + state.pace, self.first_steps)
-            state = jax.block_until_ready(first_layer(state, network.prepare(x[:half]), y[:half], until))
-        else:
-            until = jnp.minimum(state.second + state.pace, self.second_steps)
-            state = jax.block_until_ready(second_layer(state, network.prepare(x[half:]), y[half:], until))
-        seconds = max(time.monotonic() - begin, 1e-3)
-        pace = int(np.clip(int(state.pace) / seconds, 1, 8 * int(state.pace)))
-        return state._replace(pace=jnp.asarray(pace, state.pace.dtype))
+            until = jnp.minimum(state.first + steps, self.first_steps)
+            return first_layer(state, network.prepare(x[:half]), y[:half], until)
+        until = jnp.minimum(state.second + steps, self.second_steps)
+        return second_layer(state, network.prepare(x[half:]), y[half:], until)
 
     def progress(self, state: Layers) -> float:
         """Steps on the readout over steps allowed; 1 once L_2 is small, or no number any more."""

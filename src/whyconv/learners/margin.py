@@ -62,9 +62,9 @@ class LinearSVM(Learner, name="svm"):
         """The weights, not a number until there are any."""
         return np.full(math.prod(job.shape) + 2, np.nan)
 
-    def advance(self, job: Job, state: np.ndarray) -> np.ndarray:
+    def advance(self, job: Job, state: np.ndarray, steps: int) -> np.ndarray:
         """Everything in one go: [weights, whether separable (not a number: not found), C]."""
-        del state
+        del state, steps
         x = np.asarray(job.sample.x[: job.m], np.float64).reshape(job.m, -1)
         y = np.asarray(job.sample.y[: job.m], np.float64)
         if not small(*x.shape):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, NamedTuple
 
@@ -13,18 +12,16 @@ from whyconv.learners import Cost, Fit, Job, Learner, at_most
 from whyconv.networks import Network, Setting
 from whyconv.networks.window import CNN
 from whyconv.spec import once
-from whyconv.tasks import Task
 
 
 class Searching(NamedTuple):
-    """The state: evaluations done, the order kept, its loss, the last error and its order, pace."""
+    """The state: evaluations done, the order kept, its loss, the last error and its order."""
 
     evaluated: jax.Array
     order: jax.Array
     loss: jax.Array
     error: jax.Array
     found: jax.Array
-    pace: jax.Array
 
 
 class Programs(NamedTuple):
@@ -74,12 +71,9 @@ class OrderSearch(Learner, name="order-search"):
         """All but those held out."""
         return m - self.held_out
 
-    def form(self, network: Network | None, task: Task, m: int) -> Network | None:
-        """Tables, which read signs only."""
-        assert network is not None
-        if not task.signs:
-            return network
-        return network.faster(task.shape, Setting(True, self.trained(m), True))
+    def form(self, network: Network, setting: Setting) -> Network:
+        """Tables, where inputs are signs."""
+        return network.faster(setting._replace(rows=self.trained(setting.rows), elementwise=True))
 
     def compiled(self) -> OrderSearch:
         """The number of evaluations is an argument."""
@@ -88,19 +82,15 @@ class OrderSearch(Learner, name="order-search"):
     def start(self, job: Job) -> Searching:
         """Nothing evaluated yet."""
         zero, plain = jnp.zeros((), int), jnp.arange(job.shape[0])
-        return Searching(zero, plain, jnp.full((), jnp.inf, float), jnp.ones((), float), plain, zero + 4)
+        return Searching(zero, plain, jnp.full((), jnp.inf, float), jnp.ones((), float), plain)
 
-    def advance(self, job: Job, state: Searching) -> Searching:
-        """About a second of evaluations: ``pace`` follows the clock, and does not touch the numbers."""
+    def advance(self, job: Job, state: Searching, steps: int) -> Searching:
+        """At most ``steps`` evaluations."""
         assert job.network is not None
         program = programs(job.network, self.compiled())
-        begin = time.monotonic()
-        until = jnp.minimum(state.evaluated + state.pace, self.evaluations)
+        until = jnp.minimum(state.evaluated + steps, self.evaluations)
         params = program.begin(job.init, job.shape)
-        state = jax.block_until_ready(program.segment(state, params, *self._data(job), job.batches, until))
-        seconds = max(time.monotonic() - begin, 1e-3)
-        pace = int(np.clip(int(state.pace) / seconds, 1, 4 * int(state.pace)))
-        return state._replace(pace=jnp.asarray(pace, state.pace.dtype))
+        return program.segment(state, params, *self._data(job), job.batches, until)
 
     def _data(self, job: Job) -> tuple[jax.Array, jax.Array, jax.Array]:
         return job.sample.x, job.sample.y, jnp.asarray(self.trained(job.m))
@@ -129,8 +119,9 @@ class OrderSearch(Learner, name="order-search"):
     def cost(self, network: Network | None, shape: tuple[int, ...], m: int) -> Cost:
         """Three forward passes a step, for an eighth of the evaluations (the cap is generous) and for all."""
         assert network is not None
-        longest = 3.0 * network.step_flops(shape, max(m, 1024)) * self.steps * self.evaluations
-        return Cost(longest / 8, longest, 4.0 * (4 * max(m, 1024) * shape[0] + 8 * network.stored(shape)))
+        forward = network.load(shape, max(m, 1024))
+        longest = 3.0 * forward.flops * self.steps * self.evaluations
+        return Cost(longest / 8, longest, 4.0 * (4 * max(m, 1024) * shape[0] + 8 * forward.numbers))
 
 
 class _Search:
@@ -206,9 +197,7 @@ class _Search:
             loss, error = self.evaluate(params, x, y, m, order)
             better = loss <= state.loss
             kept = jnp.where(better, order, state.order)
-            return Searching(
-                state.evaluated + 1, kept, jnp.where(better, loss, state.loss), error, order, state.pace
-            )
+            return Searching(state.evaluated + 1, kept, jnp.where(better, loss, state.loss), error, order)
 
         return jax.lax.while_loop(go_on, once_more, state)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from itertools import product
 from typing import Any, ClassVar, Literal, NamedTuple
@@ -11,7 +10,8 @@ from pydantic import Field, field_validator
 
 from whyconv.lazy import jax, jnp, np, optax
 from whyconv.learners import Cost, Fit, Job, Learner
-from whyconv.learners.gradient import PASSES, pointwise
+from whyconv.learners._training import pointwise
+from whyconv.learners.gradient import PASSES
 from whyconv.networks import Network
 from whyconv.spec import once
 
@@ -28,7 +28,6 @@ class Descent(NamedTuple):
     moments: Any
     step: jax.Array
     loss: jax.Array
-    pace: jax.Array
 
 
 class Laid(NamedTuple):
@@ -107,22 +106,18 @@ class Projected(Learner, name="projected"):
         grid = jax.tree.map(lambda part: np.broadcast_to(np.asarray(part), (size, *part.shape)), params)
         zero = jnp.zeros((), int)
         moments = optax.scale_by_adam().init(grid) if self.optimiser == "adam" else ()
-        return Descent(grid, moments, zero, jnp.zeros((size,), float), zero + 16)
+        return Descent(grid, moments, zero, jnp.zeros((size,), float))
 
-    def advance(self, job: Job, state: Descent) -> Descent:
-        """About a second of steps: ``pace`` follows the clock, and does not touch the numbers."""
+    def advance(self, job: Job, state: Descent, steps: int) -> Descent:
+        """At most ``steps`` steps of every pair."""
         assert job.network is not None
         program = programs(self.trains(job.network), self.compiled())
         if "laid" not in job.kept:
             job.kept["laid"] = program.lay(job.sample.x, job.sample.y, np.asarray(job.m, state.step.dtype))
         data = job.kept["laid"]
         rates = tuple(np.asarray(column, data.y.dtype) for column in zip(*self.grid, strict=True))
-        pace = int(state.pace)
-        until = np.asarray(min(int(state.step) + pace, self.steps), state.step.dtype)
-        begin = time.monotonic()
-        after = jax.block_until_ready(program.segment(state, data, rates, until))
-        seconds = max(time.monotonic() - begin, 1e-3)
-        return after._replace(pace=np.asarray(np.clip(pace / seconds, 1, 8 * pace), state.step.dtype))
+        until = np.asarray(min(int(state.step) + steps, self.steps), state.step.dtype)
+        return program.segment(state, data, rates, until)
 
     def progress(self, state: Descent) -> float:
         """Steps done over steps to do."""
@@ -160,8 +155,9 @@ class Projected(Learner, name="projected"):
         """Three forward passes an example, step and pair; small samples fill a piece all the same."""
         assert network is not None
         rows = -(-m // CHUNK) * CHUNK if m > 32 else 32
-        work = PASSES * self.trains(network).step_flops(shape, rows) * self.steps * len(self.grid)
-        held = 4.0 * (3 * max(m, 1024) * float(np.prod(shape)) + 4 * len(self.grid) * network.stored(shape))
+        work = PASSES * self.trains(network).load(shape, rows).flops * self.steps * len(self.grid)
+        numbers = len(self.grid) * network.load(shape, rows).numbers
+        held = 4.0 * (3 * max(m, 1024) * float(np.prod(shape)) + 4 * numbers)
         return Cost(work, work, held)
 
 
@@ -215,7 +211,7 @@ class Descending:
             return part - size.reshape(-1, *[1] * (part.ndim - 1)) * slope
 
         params = self.projected(jax.tree_util.tree_map_with_path(moved, state.params, grad))
-        return Descent(params, moments, state.step + 1, loss, state.pace)
+        return Descent(params, moments, state.step + 1, loss)
 
     def segment(self, state: Descent, data: Laid, rates: Any, until: jax.Array) -> Descent:
         return jax.lax.while_loop(

@@ -78,8 +78,9 @@ class TwoStep(Learner, name="two-step"):
         params = {"w": w / (10 * prod(job.shape)), "b": jnp.zeros((), float)}
         return Steps(params, params, jnp.zeros((), int))
 
-    def advance(self, job: Job, state: Steps) -> Steps:
+    def advance(self, job: Job, state: Steps, steps: int) -> Steps:
         """The next of the two steps."""
+        del steps
         assert isinstance(job.network, Threshold)
         first, number = int(state.step) == 0, state.step.dtype
         half = job.m // 2 if self.fresh else job.m
@@ -116,8 +117,9 @@ class TwoStep(Learner, name="two-step"):
     def cost(self, network: Network | None, shape: tuple[int, ...], m: int) -> Cost:
         """Two steps of three forward passes."""
         assert network is not None
-        work = DONE * PASSES * network.step_flops(shape, m)
-        return Cost(work, work, 12.0 * m * prod(shape) + 32.0 * network.stored(shape))
+        forward = network.load(shape, m)
+        work = DONE * PASSES * forward.flops
+        return Cost(work, work, 12.0 * m * prod(shape) + 32.0 * forward.numbers)
 
 
 @once

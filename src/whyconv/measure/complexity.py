@@ -1,8 +1,7 @@
-"""Sample complexity m*: how many examples until the mean risk is at most a target; searched and compared.
+"""Sample complexity m*: the smallest m whose mean risk over the seeds is <= target.
 
-m* is the smallest m whose mean risk over the seeds is <= target. :class:`Search` says which sizes to
-measure, :func:`sample_complexity` reads m* off the curve with its interval, :func:`ratio` compares two
-architectures, and :func:`contrast` is what ratios and exponents have in common.
+:class:`Search` chooses the sizes to measure, :func:`sample_complexity` estimates m* from the curve with its
+interval, :func:`ratio` compares two architectures, and ratios and exponents are each a :func:`contrast`.
 """
 
 from __future__ import annotations
@@ -17,24 +16,24 @@ from whyconv.measure.estimate import Estimate, repetitions
 from whyconv.measure.intervals import mean_interval
 
 FLANK = 4
-"""A failing size at most m* / FLANK is measured as well; see :class:`Search`."""
+"""A failing size of at most m* / FLANK is measured as well; see :class:`Search`."""
 
 
 @dataclass(frozen=True)
 class Search:
     """Bisection on log m between ``low`` and ``cap``, until the bracket's ends are within ``resolution``.
 
-    The first round is the middle round(sqrt(low * cap)) and the cap, which can run side by side. Then the
-    bracket is the smallest size that reaches the target and the largest below it that fails, or ``low``
-    if none is known to fail, and its geometric middle comes next, until the ends are neighbouring integers
-    or high / low <= 1 + resolution.
+    The first round measures round(sqrt(low * cap)) and the cap, which can run side by side. From then on the
+    bracket is the smallest size that reaches the target and the largest below it that fails (``low`` if none
+    is known to fail); its geometric mean comes next, until the ends are neighbouring integers or
+    high / low <= 1 + resolution.
 
-    A last size, m* / 4, is asked for if all the failing ones are above it. Otherwise a middle that happened
-    to fail narrowly would stay the smallest size of all, and nothing measured would tell where below it
-    the expected risk may have crossed: with 5 seeds and noise of 10 % (20 %) of the excess risk that left
-    12 % (29 %) of the intervals open, where now hardly any is.
+    A last size, m* / 4, is measured if all failing ones are above it. Otherwise a size that failed narrowly
+    might be the smallest of all, with no measurement to show where below it the expected risk may have
+    crossed: with 5 seeds and noise of 10 % (20 %) of the excess risk, 12 % (29 %) of the intervals would be
+    open; with this size hardly any is.
 
-    Every answer is a size in ``low`` to ``cap`` that is not known yet, so the search ends for any means.
+    Every answer is a size from ``low`` to ``cap`` that is not known yet, so the search ends for any means.
     """
 
     low: int
@@ -43,14 +42,14 @@ class Search:
 
     def __post_init__(self) -> None:
         if self.low < 1:
-            raise ValueError(f"the smallest sample size to search is 1, and low = {self.low} was given")
+            raise ValueError(f"the smallest sample size to search is 1, but low = {self.low} was given")
         if self.low >= self.cap:
-            raise ValueError(f"a search needs low < cap, and low = {self.low}, cap = {self.cap} were given")
+            raise ValueError(f"a search needs low < cap, but low = {self.low}, cap = {self.cap} were given")
         if not self.resolution > 0:
-            raise ValueError(f"a search needs a resolution above 0, and {self.resolution} was given")
+            raise ValueError(f"a search needs a resolution above 0, but {self.resolution} was given")
 
     def wanted(self, means: Mapping[int, float], target: float) -> list[int]:
-        """The sizes to be measured next, given the mean risks so far; none when done. nan and inf fail."""
+        """The sizes to measure next, given the mean risks so far; none when done. nan and inf fail."""
         first = [m for m in (round(math.sqrt(self.low * self.cap)), self.cap) if m not in means]
         known = {m: mean for m, mean in means.items() if self.low <= m <= self.cap}
         high = min((m for m, mean in known.items() if mean <= target), default=None)
@@ -73,7 +72,7 @@ class SampleComplexity(Estimate):
     ``m_star`` is the smallest measured size that reaches the target (None: not by ``cap``), ``below`` the
     measured size before it (None: m* may be anything down to 1), ``crossing`` where the mean curve, linear
     in log m between the two, meets the target (nan if not reached, m_star without ``below``), ``low`` and
-    ``high`` the interval at ``level``, ``cap`` the largest size looked at, ``count`` the repetitions.
+    ``high`` the interval at ``level``, ``cap`` the largest measured size, ``count`` the repetitions.
     ``logs`` are the pseudo-values of log m* by seed, for paired comparisons; see :func:`sample_complexity`.
     """
 
@@ -94,7 +93,7 @@ class SampleComplexity(Estimate):
 
     @property
     def censored(self) -> bool:
-        """Whether the crossing is not between two measured sizes, but above or below all of them."""
+        """Whether the crossing is above or below all measured sizes."""
         return self.m_star is None or self.below is None
 
     @property
@@ -127,13 +126,13 @@ def sample_complexity(curve: Curve, target: float, cap: int, level: float = 0.95
 
         z_s = log c + (r_s(c) - target) * (log high - log low) / (2 t se(c)),     c = the crossing,
 
-    which is the linearised jackknife, 1 / slope being what the interval [low, high] says it is. The z_s
-    have the mean log c, and their Student t interval is as wide as [low, high]. The plain jackknife (cross
-    the mean curve again without seed s) will not do: the search leaves sizes 5 % apart around the crossing,
-    chosen because one fails and the other passes, so that between them noise makes the slope, and too
-    steep. Where 95 % were promised it covered 75-95 %, less with more noise; this covers 93-97 %. There
-    are no z_s, hence limits only, if the interval is open (low 0 or high inf), if the size before m* has no
-    finite mean, or if there is no spread at c to be stretched.
+    the linearised jackknife with 1 / slope taken from the interval [low, high]. The z_s have the mean log c,
+    and their Student t interval is as wide as [low, high]. The plain jackknife (the crossing of the mean
+    curve without seed s) is not accurate: the search leaves sizes 5 % apart around the crossing, chosen
+    because one fails and the other passes, so the slope between them is mostly noise, and too steep. At a
+    nominal 95 % it covered 75-95 %, less with more noise; this covers 93-97 %. There are no z_s, hence
+    limits only, if the interval is open (low 0 or high inf), if the size before m* has no finite mean, or
+    if there is no spread at c to scale.
 
     One repetition has no interval, (0, inf). The curve must have the same seeds at every size.
     """
@@ -144,7 +143,7 @@ def sample_complexity(curve: Curve, target: float, cap: int, level: float = 0.95
     seeds = curve.seeds
     count = len(seeds)
     if count == 0:
-        raise ValueError(f"a sample complexity needs a measured size, and none up to m = {cap} was given")
+        raise ValueError(f"a sample complexity needs a measured size, but none up to m = {cap} was given")
     sizes, means = np.array(curve.sizes, dtype=float), np.array(list(curve.means().values()))
     k, share = locate(means, target)
     m_star = None if k is None else curve.sizes[k]
@@ -158,7 +157,7 @@ def sample_complexity(curve: Curve, target: float, cap: int, level: float = 0.95
         if k and low > 0 and high < math.inf:
             spread = (1 - share) * deviations[:, k - 1] + share * deviations[:, k]
             reach = t * math.sqrt(float(spread @ spread) / (count * (count - 1)))
-            if reach > 0:  # not nan either, which it is if the size before m* has no finite mean
+            if reach > 0:  # false for nan: the size before m* has no finite mean
                 stretch = math.log(high / low) / 2 / reach
                 logs = tuple(float(z) for z in math.log(crossing) + spread * stretch)
     return SampleComplexity(m_star, below, crossing, low, high, curve.sizes[-1], count, level, seeds, logs)
@@ -187,8 +186,7 @@ class Ratio(Estimate):
 def ratio(a: SampleComplexity, b: SampleComplexity) -> Ratio:
     """m*_a / m*_b with its interval, paired by seed: :func:`contrast` of the logarithms, exponentiated.
 
-    If a is not reached this is a lower limit (high inf), if b is not an upper one (low 0), if neither is
-    it says nothing.
+    A lower limit (high inf) if a is not reached, an upper one (low 0) if b is not, nothing if neither is.
     """
     value, low, high = contrast([1.0, -1.0], [a, b])
     return Ratio(math.exp(value), math.exp(low), math.exp(high), a.count)
@@ -197,11 +195,11 @@ def ratio(a: SampleComplexity, b: SampleComplexity) -> Ratio:
 def contrast(weights: Sequence[float], results: Sequence[SampleComplexity]) -> tuple[float, float, float]:
     """sum_i w_i log m*_i and its interval over seeds: ``(value, low, high)``.
 
-    Results with pseudo-values z_is enter through sum_i w_i z_is, one number a seed, with the Student t
-    interval of these: what a seed does to all of them alike cancels. The others (censored, or too close to
-    an end of the measured range) are neither dropped nor extrapolated. They add w_i log low_i or
-    w_i log high_i of their own interval, whichever is the worse, to either end; if that is infinite, so is
-    the end. Adding limits ignores that errors may cancel, so the interval is then wider than it need be.
+    Results with pseudo-values z_is enter through sum_i w_i z_is, one number per seed, with its Student t
+    interval: the effect that a seed has on all of them cancels. The others (censored, or too close to an end
+    of the measured range) are neither dropped nor extrapolated. They add w_i log low_i or w_i log high_i of
+    their own interval, whichever is worse, to each end; if that is infinite, so is the end. Adding limits
+    ignores that errors may cancel, so the interval is then conservative.
     """
     import numpy as np
 
@@ -221,13 +219,13 @@ def contrast(weights: Sequence[float], results: Sequence[SampleComplexity]) -> t
 
 
 def estimate(value: float, low: float, high: float, nothing: float, spec: str, count: int) -> str:
-    """The text for an estimate, or for the one limit there is if ``value`` is nan.
+    """The text for an estimate, or for its one limit if ``value`` is nan.
 
     >>> estimate(1.3, 1.1, 1.6, 0.0, ".3g", 5), estimate(math.nan, 1.1, math.inf, 0.0, ".2f", 5)
     ('1.3 [1.1, 1.6]', 'at least 1.10')
 
-    ``nothing`` is the lower limit that says nothing, ``spec`` the format of a number, ``count`` the number of
-    repetitions; one has no interval to be shown.
+    ``nothing`` is the trivial lower limit, ``spec`` the format of a number, ``count`` the number of
+    repetitions; a single one has no interval.
     """
     if not math.isnan(value) and count == 1:
         return f"{value:{spec}}"

@@ -1,8 +1,8 @@
-"""What training took: operations in closed form, and seconds as measured, beside the examples it took.
+"""The cost of training: operations in closed form, and measured seconds.
 
 Operations are those of one training with one pair of step sizes: 3 forward passes (forward, and two products
-back) of 2 operations a weight, example and step; see ``flops`` of the network. Seconds are those of the whole
-trial on one core, with sampling, testing and *all* step sizes that were tried; they belong to the machine.
+backward) of 2 operations per weight, example and step; see ``flops`` of the network. Seconds are those of the
+whole trial on one core, with sampling, testing and *all* step sizes tried; they depend on the machine.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TrainingCost:
-    """Means over repetitions, and which step sizes were best, each as often as it was."""
+    """Means over repetitions, and the best step sizes with their frequencies."""
 
     flops: float
     seconds: float
@@ -31,5 +31,5 @@ def training_cost(rows: pd.DataFrame) -> TrainingCost:
         return TrainingCost(float(rows["train_flops"].mean()), seconds, "")
     pairs = [f"{rate:g}/{bias:g}" for rate, bias in zip(rows["rate"], rows["bias_rate"], strict=True)]
     often = sorted({pair: pairs.count(pair) for pair in pairs}.items(), key=lambda item: (-item[1], item[0]))
-    told = ", ".join(f"{pair} ({count})" for pair, count in often)
-    return TrainingCost(float(rows["train_flops"].mean()), seconds, told)
+    settings = ", ".join(f"{pair} ({count})" for pair, count in often)
+    return TrainingCost(float(rows["train_flops"].mean()), seconds, settings)

@@ -1,20 +1,20 @@
 r"""Where the expected risk meets a target: the point, and the confidence set by inverting a test.
 
-Between two neighbouring measured sizes every seed's risk r_s is taken to be linear in log m. With n seeds,
+Between two neighbouring measured sizes every seed's risk r_s is assumed linear in log m. With n seeds,
 their mean r(m), their standard error se(m) and Student's t with n - 1 degrees of freedom, the set
 
     { m in the measured range :  |r(m) - target| <= t * se(m) }
 
-are the sizes at which the hypothesis "the expected risk is the target" is not rejected. If the expected
-curve meets the target at m, then m is in the set with the probability of the t interval at m, whatever the
-slope and however noisy; nothing is divided by an estimated slope. In a piece of log m with the share
-u in [0, 1], r - target = A + B u and the seeds' deviations from the mean are d_s + e_s u, so that the
-condition is the quadratic
+contains the sizes at which the hypothesis "the expected risk is the target" is not rejected. If the expected
+curve meets the target at m, then m is in the set with the probability of the t interval at m, for any slope
+and noise; nothing is divided by an estimated slope. Between two sizes, at the share u in [0, 1] of log m,
+r - target = A + B u and the seeds' deviations from the mean are d_s + e_s u, so the condition is the
+quadratic
 
     (A + B u)^2 <= f * sum_s (d_s + e_s u)^2,      f = t^2 / (n (n - 1)),
 
-and the ends of the set are measured sizes or its roots. The set may fall apart (a noisy curve wanders);
-its hull is what we report.
+and the ends of the set are measured sizes or its roots. For a noisy curve the set may be disconnected; its
+hull is reported.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 def locate(means: np.ndarray, target: float) -> tuple[int | None, float]:
     """``(k, u)``: the first size ``k`` whose mean is at most ``target``, and the share u of the way to it.
 
-    The mean curve meets the target at the share u of log m from size k - 1 to size k. k is None if no
-    size reaches it; u is 1, at size k itself, if there is no size before it or none with a finite mean.
-    A mean that is nan has not reached the target.
+    The mean curve meets the target at the share u of log m from size k - 1 to size k. k is None if no size
+    reaches it; u is 1, at size k itself, if size k - 1 does not exist or has no finite mean. nan does not
+    reach the target.
     """
     reaching = [k for k, mean in enumerate(means) if mean <= target]
     if not reaching:
@@ -43,7 +43,7 @@ def locate(means: np.ndarray, target: float) -> tuple[int | None, float]:
 
 
 def between(low: float, high: float, share: float) -> float:
-    """The size at ``share`` of the way from ``low`` to ``high`` in log m, exactly an end if it is one."""
+    """The size at ``share`` of the way from ``low`` to ``high`` in log m; exactly ``high`` for share 1."""
     return float(high if share == 1 else low * (high / low) ** share)
 
 
@@ -53,9 +53,9 @@ def limits(
     """The hull of the confidence set; ``deviations`` are risks minus means, seeds x sizes.
 
     low is 0 if the smallest size may have reached the target already, high is inf if the largest may not
-    have: nothing is extrapolated. A size with a risk that is not finite excludes nothing, so the set has
-    it and all up to its neighbours. If every size is clearly above the target, the set begins at the
-    largest size; if every one is clearly below, it ends at the smallest.
+    have: nothing is extrapolated. A size with a risk that is not finite excludes nothing, so the set contains
+    everything from its left to its right neighbour. If every size is clearly above the target, the set
+    begins at the largest size; if every one is clearly below, it ends at the smallest.
     """
     import numpy as np
 
@@ -80,11 +80,11 @@ def limits(
 
 
 def _roots(a: float, b: float, deviations: np.ndarray, factor: float) -> list[float]:
-    """Where (a + b u)^2 = factor * sum (d + e u)^2, and where a + b u = 0, which is inside always.
+    """Where (a + b u)^2 = factor * sum (d + e u)^2, and where a + b u = 0, which is always inside.
 
-    The discriminant is written without the difference of its two large parts, so that without any
-    spread it is 0 exactly and the interval has width 0. If all seeds meet the target at one point it is 0
-    but for rounding, and negative by that as often as not; the second point is then the only one found.
+    The discriminant avoids the difference of two large terms, so that without any spread it is exactly 0
+    and the interval has width 0. If all seeds meet the target at one point it is 0 up to rounding and may be
+    negative; only -a / b is found then.
     """
     import numpy as np
 

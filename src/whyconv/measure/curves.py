@@ -1,9 +1,8 @@
 """Learning curves: risks by sample size and seed, their means, and paired differences of two curves.
 
-Samples are nested in m and seeds are shared between architectures, so whatever is compared is compared
-within a seed. Two rules keep a curve honest while its trials still come in: decisions are made on
-:meth:`Curve.complete`, which has only the sizes with every expected seed, and a seed that one of two
-curves lacks leaves that pair out.
+Samples are nested in m and seeds are shared between architectures, so comparisons are made within a seed.
+Two rules avoid bias while trials are still running: decisions use :meth:`Curve.complete`, which has only the
+sizes with every expected seed, and a seed that one of two curves lacks is left out of their difference.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Curve:
-    """The risks of one architecture: sample size -> {seed: risk}, kept in the order of the sizes.
+    """The risks of one architecture: sample size -> {seed: risk}, sorted by size.
 
-    A size without any seed is left out. A risk that is not finite (a training that diverged) stays.
+    A size without any seed is left out. A risk that is not finite (training diverged) stays.
     """
 
     risks: Mapping[int, Mapping[int, float]]
@@ -37,12 +36,12 @@ class Curve:
             if by_seed
         }
         if kept and min(kept) < 1:
-            raise ValueError(f"a learning curve starts at m = 1 or later, and m = {min(kept)} was given")
+            raise ValueError(f"a learning curve starts at m = 1 or later, but m = {min(kept)} was given")
         object.__setattr__(self, "risks", kept)
 
     @classmethod
     def from_table(cls, table: pd.DataFrame, m: str = "m", seed: str = "seed", value: str = "value") -> Curve:
-        """One curve from a table with one line per size and seed, in the columns of these names."""
+        """One curve from a table with one line per size and seed; the arguments name its columns."""
         risks: dict[int, dict[int, float]] = {}
         if not table.empty:
             for size, number, risk in table[[m, seed, value]].itertuples(index=False):
@@ -71,7 +70,7 @@ class Curve:
         return tuple(everywhere)
 
     def complete(self, seeds: Iterable[int]) -> Curve:
-        """The sizes at which all of ``seeds`` are in, with these seeds only."""
+        """The sizes that have all of ``seeds``, restricted to these seeds."""
         expected = sorted(set(seeds))
         return Curve(
             {
@@ -86,7 +85,7 @@ class Curve:
         return Curve({m: by_seed for m, by_seed in self.risks.items() if m <= cap})
 
     def means(self) -> dict[int, float]:
-        """The mean risk by size: nan if a risk is not finite; equal risks give exactly their value."""
+        """The mean risk by size: nan if a risk is not finite; exactly the common value of equal risks."""
         return {m: _mean(list(by_seed.values())) for m, by_seed in self.risks.items()}
 
     def intervals(self, level: float = 0.95) -> dict[int, Interval]:
@@ -94,7 +93,7 @@ class Curve:
         return {m: mean_interval(by_seed.values(), level) for m, by_seed in self.risks.items()}
 
     def differences(self, other: Curve, level: float = 0.95) -> dict[int, Interval]:
-        """The mean of ``self - other`` over the seeds both have, at the sizes both have, with intervals."""
+        """The mean of ``self - other`` over common seeds, with its interval, at each common size."""
         paired = {
             m: [risk - other.risks[m][seed] for seed, risk in by_seed.items() if seed in other.risks[m]]
             for m, by_seed in self.risks.items()
@@ -103,7 +102,7 @@ class Curve:
         return {m: mean_interval(values, level) for m, values in paired.items() if values}
 
     def array(self) -> np.ndarray:
-        """The risks as seeds x sizes, in the orders of :attr:`seeds` and :attr:`sizes`."""
+        """The risks as seeds x sizes, ordered like :attr:`seeds` and :attr:`sizes`."""
         import numpy as np
 
         seeds = self.seeds

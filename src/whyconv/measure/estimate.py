@@ -1,4 +1,4 @@
-"""A measured number that knows how sure it is: what tables, evidence and ``--json`` carry."""
+"""A measured number with its interval, as tables, evidence and ``--json`` carry it."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from abc import ABC, abstractmethod
 class Estimate(ABC):
     """A value, the ends of its interval, and the number of repetitions behind it.
 
-    It stays one object until the last moment: :meth:`data` is its form for programs, ``str`` the one for
-    readers, ``cell`` that for a table whose other columns tell the repetitions.
+    :meth:`data` is its form for programs, ``str`` for readers, and ``cell`` for a table that shows the
+    repetitions in another column.
     """
 
     low: float
@@ -39,8 +39,7 @@ class Estimate(ABC):
 
 
 def repetitions(count: int) -> str:
-    """How many there were; of one it is said that it has no interval.
-
+    """
     >>> repetitions(5), repetitions(1)
     ('5 repetitions', 'one repetition: no interval')
     """

@@ -5,17 +5,17 @@ the interval is
 
     x ± t * s / sqrt(count),    t = the (1 + level) / 2 quantile of Student's t, count - 1 degrees of freedom.
 
-Five repetitions are the usual case here. There Student's t covers its nominal level (a test measures it),
-while the bootstrap falls short (BCa covers 81-84 %) and the normal quantile does too. From 30 repetitions
-on t and normal differ by less than 5 %, so t is kept and there is one rule.
+Five repetitions are usual here. With five, Student's t covers its nominal level (a test measures it), while
+the bootstrap (BCa covers 81-84 %) and the normal quantile fall short. From 30 repetitions on t and normal
+differ by less than 5 %, so t is used throughout.
 
-Three edges, decided once:
+Three edge cases:
 
-- one repetition says nothing about spread, so its interval is the whole line, ``(-inf, inf)``; a judge
-  that compares interval ends with a threshold is then undecided by itself;
-- a value that is not finite poisons its mean (``nan``) and gives the whole line, never a smaller sample;
+- one repetition says nothing about spread, so its interval is the whole line, ``(-inf, inf)``; a verdict
+  that compares interval ends with a threshold is then undecided;
+- a value that is not finite makes the mean ``nan`` and the interval the whole line; it is never dropped;
 - equal values give an interval of width zero. For errors counted on a finite test set this means
-  "always the same count", not "no error beyond doubt".
+  "always the same count", not "certainly no error".
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ COLUMNS = ("mean", "low", "high", "count", "std")
 
 @dataclass(frozen=True)
 class Interval(Estimate):
-    """A mean with its interval; ``count`` repetitions went in."""
+    """A mean over ``count`` repetitions with its interval."""
 
     mean: float
     low: float
@@ -48,7 +48,7 @@ class Interval(Estimate):
         return self.low <= value <= self.high
 
     def within(self, low: float, high: float) -> bool:
-        """Whether the whole interval lies from ``low`` to ``high``: equivalence, when these are a margin."""
+        """Whether the interval lies within ``low`` and ``high``: equivalence, if these are a margin."""
         return low <= self.low and self.high <= high
 
     @property
@@ -64,7 +64,7 @@ class Interval(Estimate):
 
 
 def mean_interval(values: Iterable[float], level: float = 0.95) -> Interval:
-    """The mean of ``values`` with its Student t interval; see the module for the edges.
+    """The mean of ``values`` with its Student t interval; see the module for edge cases.
 
     >>> print(mean_interval([1.0, 2.0, 3.0]))
     2 [-0.4841, 4.484], 3 repetitions
@@ -73,7 +73,7 @@ def mean_interval(values: Iterable[float], level: float = 0.95) -> Interval:
 
     array = np.asarray(list(values), dtype=float)
     if array.size == 0:
-        raise ValueError("an interval needs at least one value, and none was given")
+        raise ValueError("an interval needs at least one value, but none was given")
     mean, low, high, _ = _student(array, level)
     return Interval(mean, low, high, int(array.size))
 
@@ -81,8 +81,8 @@ def mean_interval(values: Iterable[float], level: float = 0.95) -> Interval:
 def paired_difference(a: pd.Series, b: pd.Series, level: float = 0.95) -> Interval:
     """The interval of the mean of ``a - b`` over the seeds that both have.
 
-    Both series are indexed by seed. Arms that share a seed share their data, so what makes a sample
-    hard for both cancels in the difference; a seed that only one arm has is left out.
+    Both series are indexed by seed. Arms that share a seed share their data, so the difficulty of a sample
+    cancels in the difference; a seed that only one arm has is left out.
     """
     for name, series in (("first", a), ("second", b)):
         if not series.index.is_unique:
@@ -119,7 +119,7 @@ def intervals_shown(summary: pd.DataFrame) -> pd.DataFrame:
 
 
 def _student(array: np.ndarray, level: float) -> tuple[float, float, float, float]:
-    """Mean, low, high and standard deviation of a sample that is not empty."""
+    """Mean, low, high and standard deviation of a nonempty sample."""
     import numpy as np
     from scipy import stats
 
@@ -127,7 +127,7 @@ def _student(array: np.ndarray, level: float) -> tuple[float, float, float, floa
         return math.nan, -math.inf, math.inf, math.nan
     if array.size == 1:
         return float(array[0]), -math.inf, math.inf, math.nan
-    if np.ptp(array) == 0.0:  # exactly, where the arithmetic mean would leave a rounding error
+    if np.ptp(array) == 0.0:  # the arithmetic mean would add a rounding error
         return float(array[0]), float(array[0]), float(array[0]), 0.0
     mean, std = float(array.mean()), float(array.std(ddof=1))
     reach = float(stats.t.ppf((1 + level) / 2, array.size - 1)) * std / math.sqrt(array.size)

@@ -1,4 +1,4 @@
-"""How m* grows: the exponent of m* in a quantity x, which may be a dimension, a noise level or a rate."""
+"""The exponent with which m* grows in a quantity x such as a dimension, a noise level or a rate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class Exponent(Estimate):
     """The slope of log m* on log x, its interval over seeds, and how well a line fits.
 
     ``r_squared`` and ``residual`` (the largest distance in log m* from the line) are nan if a setting is
-    ``censored``, ``value`` if one of these has weight; ``low`` and ``high`` hold all the same.
+    ``censored``, and ``value`` is nan if one with weight is; ``low`` and ``high`` are valid nevertheless.
     """
 
     value: float
@@ -48,23 +48,23 @@ def exponent(points: Iterable[tuple[float, SampleComplexity]]) -> Exponent:
 
         slope = sum_i w_i log m*_i,     w_i = (log x_i - mean) / sum_j (log x_j - mean)^2.
 
-    A setting that is not reached by its cap, with x_i above the mean, thus leaves a lower bound (high inf)
-    and one below the mean an upper bound (low -inf), at the finite end with the lower limit of its m* (its
-    cap, if the risk there is clearly above the target); settings reached from the first size on the
-    other way round. The interval is over seeds: it knows nothing of a line that does not fit, which R^2
-    and the largest residual tell. R^2 is nan if all m* are equal.
+    A setting not reached by its cap thus leaves a lower bound (high inf) if x_i is above the mean, and an
+    upper bound (low -inf) if it is below; the finite end uses the lower limit of its m* (its cap, if the risk
+    there is clearly above the target). For a setting reached at the first size it is the other way round.
+    The interval is over seeds and assumes that a line fits; R^2 and the largest residual show whether it
+    does. R^2 is nan if all m* are equal.
     """
     import numpy as np
 
     pairs = list(points)
     if wrong := [x for x, _ in pairs if not 0 < x < math.inf]:
-        raise ValueError(f"an exponent needs x above 0 for its logarithm, and x = {wrong[0]} was given")
+        raise ValueError(f"an exponent needs x above 0 for its logarithm, but x = {wrong[0]} was given")
     if len({x for x, _ in pairs}) < 2:
         raise ValueError("an exponent needs at least two settings that differ in x")
     results = [result for _, result in pairs]
     x = np.log([x for x, _ in pairs])
     centred = x - x.mean()
-    centred[np.abs(centred) < 1e-12 * np.ptp(x)] = 0.0  # in the middle: no weight, not a tiny one times inf
+    centred[np.abs(centred) < 1e-12 * np.ptp(x)] = 0.0  # rounding: a tiny weight times inf would be inf
     value, low, high = contrast([float(w) for w in centred / (centred @ centred)], results)
     censored = sum(result.censored for result in results)
     r_squared = residual = math.nan

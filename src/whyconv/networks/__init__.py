@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 from pydantic import BeforeValidator
 
 from whyconv.spec import Piece, build
+from whyconv.views import View
 
 if TYPE_CHECKING:
     import jax
@@ -18,13 +19,24 @@ Params = Any
 class Setting(NamedTuple):
     """What a faster, equal form of a network may rely on.
 
-    ``signs``: inputs are -1 and +1; ``rows``: examples in a step; ``elementwise``: the optimiser treats
-    every parameter by itself, so that equal parameters with equal gradients stay equal.
+    ``shape``: that of an input; ``signs``: inputs are -1 and +1; ``rows``: examples in a step;
+    ``elementwise``: the optimiser treats every parameter by itself, so that equal parameters with equal
+    gradients stay equal.
     """
 
+    shape: tuple[int, ...]
     signs: bool
     rows: int
-    elementwise: bool
+    elementwise: bool = False
+
+
+class Load(NamedTuple):
+    """A forecast of forward passes: operations at the usual rate, and numbers that a copy of the parameters
+    holds. Less than the closed forms say for a form that looks up, or counts equal parameters.
+    """
+
+    flops: float
+    numbers: int
 
 
 class Network(Piece):
@@ -74,9 +86,9 @@ class Network(Piece):
         """What ``apply`` reads: the parameters, or something made of them once for all examples of a step."""
         return params
 
-    def faster(self, shape: tuple[int, ...], setting: Setting) -> Network:
+    def faster(self, setting: Setting) -> Network:
         """A network equal to this one up to rounding that trains faster in this setting; or itself."""
-        del shape, setting
+        del setting
         return self
 
     @property
@@ -96,43 +108,13 @@ class Network(Piece):
     def flops(self, shape: tuple[int, ...]) -> int:
         """Multiplications and additions of one forward pass on one example, in closed form."""
 
-    def step_flops(self, shape: tuple[int, ...], rows: int) -> float:
-        """What a forward pass on ``rows`` examples really takes: less than the sum for a faster form."""
-        return float(self.flops(shape)) * rows
+    def load(self, shape: tuple[int, ...], rows: int) -> Load:
+        """What a forward pass on ``rows`` examples is going to take, for forecasts."""
+        return Load(float(self.flops(shape)) * rows, self.parameter_count(shape))
 
-    def speed(self) -> float:
-        """How many times the usual rate of operations it trains at, for forecasts."""
-        return 1.0
-
-    def stored(self, shape: tuple[int, ...]) -> int:
-        """Numbers that a copy of the parameters really holds: fewer for a form that counts equal ones."""
-        return self.parameter_count(shape)
-
-    def pooled_parts(self, params: Params, rows: Any) -> tuple[Any, Any] | None:
-        """(scores, readout) if the network is readout . max(0, max over rows of scores).
-
-        Scores have the shape (channels, rows); None for any other network.
-        """
-        del params, rows
-        return None
-
-    def threshold_nodes(self, params: Params, shape: tuple[int, ...]) -> tuple[Any, float] | None:
-        """(filters, b) if the network is a sum of soft thresholds phi_b of <w_i, x> over its nodes i.
-
-        Filters have the shape (nodes, *shape), with zeros where a node does not look; None for others.
-        """
+    def view(self, params: Params, shape: tuple[int, ...]) -> View | None:
+        """What the trained network shows of itself (:mod:`whyconv.views`), if anything."""
         del params, shape
-        return None
-
-    def first_layer(self, params: Params, shape: tuple[int, ...]) -> Any:
-        """The first layer's filters as images (filter, row, column, colour); None where there are none."""
-        del params, shape
-        return None
-
-    def reads_set(self, shape: tuple[int, ...]) -> bool:
-        """Whether the score depends on the input only through the set of its rows."""
-        del shape
-        return False
 
 
 NetworkField = Annotated[Network, BeforeValidator(lambda value: build("network", value))]

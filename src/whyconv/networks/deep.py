@@ -23,7 +23,8 @@ from pydantic import Field, field_validator, model_validator
 from whyconv.lazy import jax, jnp, np
 from whyconv.networks import Network
 from whyconv.networks._patches import Pair, Pooling, Windows, cut_hidden, cut_inputs, pooled
-from whyconv.streams import pixel_order
+from whyconv.pixels import pixel_order
+from whyconv.views import FirstLayer
 
 Params = dict[str, Any]
 Shape = tuple[int, ...]
@@ -202,12 +203,12 @@ class DeepCNN(Deep, name="deep-cnn"):
         hidden = sum(layer.windows.positions * layer.inputs * layer.channels for layer in layers)
         return 2 * (hidden + self.outputs * self.read(layers) * self.channels[-1])
 
-    def first_layer(self, params: Params, shape: Shape) -> np.ndarray:
-        """The filters of the first layer at the middle position, (channels, rows, columns, colours)."""
+    def view(self, params: Params, shape: Shape) -> FirstLayer:
+        """The filters of the first layer at the middle position."""
         windows = self.windows((shape[0], shape[1]))
         rows, columns = windows.counts
         group = self.group_of(windows.counts)[rows // 2 * columns + columns // 2]
-        return np.asarray(params["w"][0])[group].reshape(-1, *windows.kernel, shape[2])
+        return FirstLayer(np.asarray(params["w"][0])[group].reshape(-1, *windows.kernel, shape[2]))
 
 
 class DeepLCN(DeepCNN, name="deep-lcn"):
@@ -243,7 +244,7 @@ class DeepFCN(Deep, name="deep-fcn"):
     of ``parameters`` in ``depth`` layers.
 
     ``coupled``: the first weights are permuted as the pixels of a permuted image are, so that the network
-    is on such images (:func:`whyconv.streams.pixel_order`) what the plain one is on plain images, at the
+    is on such images (:func:`whyconv.pixels.pixel_order`) what the plain one is on plain images, at the
     start and, for optimisers that treat all numbers alike, after every step.
 
     Parameters: w[l] (out, in), b[l] (out,), u (outputs, in), c (outputs,).
@@ -329,9 +330,9 @@ class DeepFCN(Deep, name="deep-fcn"):
         sizes = (math.prod(shape), *self.sizes(shape), self.outputs)
         return 2 * sum(before * after for before, after in pairwise(sizes))
 
-    def first_layer(self, params: Params, shape: Shape) -> np.ndarray:
-        """What every neuron of the first layer weighs each pixel with, (neurons, rows, columns, colours)."""
-        return np.asarray(params["w"][0]).reshape(-1, *shape)
+    def view(self, params: Params, shape: Shape) -> FirstLayer:
+        """What every neuron of the first layer weighs each pixel with."""
+        return FirstLayer(np.asarray(params["w"][0]).reshape(-1, *shape))
 
 
 def pair(sizes: int | Pair) -> Pair:

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from whyconv.lazy import jax, jnp
 from whyconv.networks import Network
-from whyconv.streams import grid_order
+from whyconv.pixels import grid_order
 
 
 class MLP(Network, name="mlp"):
@@ -22,7 +22,7 @@ class MLP(Network, name="mlp"):
     initialisation, w ~ N(0, 2/inputs), a ~ N(0, 1/width).
 
     ``coupled``: the first weights are permuted as the pixels of a permuted square of images are
-    (task ``digit-grid``, :func:`whyconv.streams.grid_order`), so that the network is on these what the plain
+    (:func:`whyconv.pixels.grid_order`), so that the network is on these what the plain
     one is on plain images, at the start and, for optimisers that treat all numbers alike, after every step.
 
     Cost: 2 * width * (inputs + 1) FLOPs an example forward.

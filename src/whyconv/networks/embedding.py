@@ -41,8 +41,7 @@ def as_fcn(network: Windowed, params: Params, shape: tuple[int, ...]) -> tuple[F
 
 def threshold_fcn(network: Threshold, params: Params, shape: tuple[int, ...]) -> Params:
     """The parameters of an ``lsa-fcn`` that equals a sum of soft thresholds over patches."""
-    nodes = network.threshold_nodes(params, shape)
-    if nodes is None:
+    view = network.view(params, shape)
+    if view is None:
         raise ValueError(f"{network.name} with these settings is no sum of soft thresholds over patches")
-    filters, _ = nodes
-    return {"w": jnp.asarray(filters.reshape(1, len(filters), -1), params["w"].dtype), "b": params["b"]}
+    return {"w": jnp.asarray(view.filters[None], params["w"].dtype), "b": params["b"]}

@@ -10,6 +10,7 @@ from pydantic import Field
 from whyconv.errors import UserError
 from whyconv.lazy import jax, jnp
 from whyconv.networks import Network
+from whyconv.views import Pooled
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -103,15 +104,11 @@ class ConvPool(Network, name="conv-pool"):
         windows, window = self.windows(shape)
         return 2 * self.channels * (windows * window + 1)
 
-    def pooled_parts(self, params: dict[str, Any], rows: Any) -> tuple[Any, Any] | None:
-        """(W rows^T, a) where max-pooling is over whole positions."""
-        whole = self.pooling == "max" and self.stride is None
-        return ((rows @ params["w"]).T, params["a"]) if whole else None
-
-    def reads_set(self, shape: tuple[int, ...]) -> bool:
-        """True for max-pooling over whole positions: the maximum does not count repetitions."""
+    def view(self, params: dict[str, Any], shape: tuple[int, ...]) -> Pooled | None:
+        """Filters and readout, where max-pooling is over whole positions."""
         del shape
-        return self.pooling == "max" and self.stride is None
+        whole = self.pooling == "max" and self.stride is None
+        return Pooled(params["w"], params["a"]) if whole else None
 
 
 @cache

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 
 from whyconv.lazy import jax, jnp
 from whyconv.networks import Network
+from whyconv.views import RowSet
 
 
 class RepeatedPool(Network, name="repeated-pool"):
@@ -68,6 +69,7 @@ class RepeatedPool(Network, name="repeated-pool"):
             positions = -(-positions // self.group)
         return total
 
-    def reads_set(self, shape: tuple[int, ...]) -> bool:
+    def view(self, params: dict[str, Any], shape: tuple[int, ...]) -> RowSet | None:
         """One stage takes one maximum over all positions; more stages see who stands beside whom."""
-        return len(self.stages) == 1 or self.group >= shape[0]
+        del params
+        return RowSet() if len(self.stages) == 1 or self.group >= shape[0] else None

@@ -7,7 +7,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whyconv.lazy import jax, jnp
-from whyconv.networks import Network, NetworkField
+from whyconv.networks import Load, Network, NetworkField
 
 if TYPE_CHECKING:
     from whyconv.networks.window import Windowed
@@ -141,20 +141,17 @@ class Tables(Network):
         """That of the network it stands for."""
         return self.network.parameter_count(shape)
 
-    def step_flops(self, shape: tuple[int, ...], rows: int) -> float:
-        """2^k values for every group and window, the blocks' tables, and the look-ups, which are slow."""
-        k, windows = self.network.window(shape), self.network.windows(shape)
+    def load(self, shape: tuple[int, ...], rows: int) -> Load:
+        """Operations: 2^k values for every group and window, the blocks' tables, and the look-ups, which are
+        slow. Numbers: w, b, u (with multiplicities for 2^k types, beside their counts) and the table.
+        """
+        k, groups = self.network.window(shape), self.network.groups(shape)
+        windows = self.network.windows(shape)
         kinds = 2**k if self.counted else self.network.filters
         blocks = -(-windows // self.block)
         span = k + (self.block - 1) * self.network.step
-        made = 2.0 * kinds * 2**k * (self.network.groups(shape) * k + windows) + 2.0**span * windows
-        return made + 4 * LOOK_UP * rows * blocks
-
-    def stored(self, shape: tuple[int, ...]) -> int:
-        """w, b, u (with multiplicities for 2^k types, beside their counts) and the activations' table."""
-        k, groups = self.network.window(shape), self.network.groups(shape)
-        kinds = 2**k if self.counted else self.network.filters
-        return kinds * (groups * (k + 2 + 2**k) + self.network.windows(shape))
+        made = 2.0 * kinds * 2**k * (groups * k + windows) + 2.0**span * windows
+        return Load(made + 4 * LOOK_UP * rows * blocks, kinds * (groups * (k + 2 + 2**k) + windows))
 
     def flops(self, shape: tuple[int, ...]) -> int:
         """That of the network it stands for: what the same run costs without the rewrite."""

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from whyconv.lazy import jax, jnp, np
 from whyconv.networks import Network
+from whyconv.views import Thresholds
 
 Shape = tuple[int, ...]
 
@@ -118,15 +119,12 @@ class Threshold(Network):
         hidden = jax.nn.relu(params["u"] @ h.reshape(-1, h.shape[2]) + params["c"][:, None])
         return params["a"] @ hidden + params["a0"]
 
-    def threshold_nodes(self, params: dict[str, Any], shape: Shape) -> tuple[np.ndarray, float] | None:
-        """(nodes, patches, patch_dim) with zeros where a node does not look, and b."""
+    def view(self, params: dict[str, Any], shape: Shape) -> Thresholds | None:
+        """The filters of all parts and b, where the network is nothing but a sum of soft thresholds."""
         if not plain(self):
             return None
-        blocks, nodes, entries = self.blocks(shape)
-        w = np.asarray(params["w"], np.float64)[self.group_of(blocks)]
-        filters = np.zeros((blocks, nodes, blocks, entries))
-        filters[np.arange(blocks), :, np.arange(blocks)] = w
-        return filters.reshape(blocks * nodes, *shape), float(params["b"])
+        group = self.group_of(self.blocks(shape)[0])
+        return Thresholds(np.asarray(params["w"], np.float64)[group], float(params["b"]))
 
     def parameter_count(self, shape: Shape) -> int:
         """groups * nodes * entries + 1, twice the first for ReLU; (features + 2) width + 1 on top."""

@@ -141,9 +141,9 @@ class Windowed(Network):
             z = jnp.einsum("jik,jkq->jiq", x, w[group]) + b[group][:, None]
         return jnp.einsum("jiq,jq->i", self.sigma(z), u)
 
-    def faster(self, shape: Shape, setting: Setting) -> Network:
+    def faster(self, setting: Setting) -> Network:
         """Tables where inputs are signs and windows repeat; with multiplicities where filters do."""
-        k, q = self.window(shape), self.filters
+        shape, k, q = setting.shape, self.window(setting.shape), self.filters
         counted = self.init_law == "theorem" and self.readout == "zero" and setting.elementwise and 2**k < q
         if setting.signs and pays(self, shape, setting.rows, counted):
             return Tables(of=self, counted=counted, block=best_block(self, shape, setting.rows))

@@ -30,7 +30,7 @@ def assemble(
         title="What are locality, weight sharing and max-pooling worth?",
         claims=claims,
         sections=[*sections, *loose_rows(found)],
-        environments=_environments(fit, found.environments()),
+        environments=_environments(fit, found.contents.environments()),
         command=command,
         notes=[*_notes(found), *(run.unfit for run in runs if run.unfit)],
     )

@@ -23,7 +23,7 @@ from whyconv.report.embedding import bundle
 from whyconv.report.figures import address, drawn
 from whyconv.report.notation import prose
 from whyconv.report.wording import MEANINGS, SOURCES, as_json, cells, listed, number, verdict_class
-from whyconv.runner.folder import telling, write_whole
+from whyconv.runner.folder import as_user_error, write_whole
 from whyconv.text import count, duration, means_of, seeds, undecided
 from whyconv.verdict import control_fault
 
@@ -109,7 +109,7 @@ def write(page: Page, path: str | Path) -> Path:
     """Write the report to ``path``, whole or not at all, and return it."""
     path = Path(path)
     content = render(page).encode("utf-8", "replace")
-    with telling(path):
+    with as_user_error(path):
         write_whole(path, content)
     return path
 

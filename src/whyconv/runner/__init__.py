@@ -1,1 +1,1 @@
-"""Getting missing trials done and keeping their rows."""
+"""Runs missing trials and keeps their rows."""

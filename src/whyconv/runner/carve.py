@@ -1,10 +1,10 @@
-"""Records out of the bytes of a damaged database, wherever they lie, without its tables and indexes.
+"""Recovers records from the raw bytes of a damaged database, without using its tables and indexes.
 
-SQLite writes a record as a header (its length, then the type of every column) and the columns after it; what
-has no room in its page goes on in a chain of overflow pages. Our tables begin with a text of known length, so
-that the places where a record may begin are found by its header, and its digest tells whether it is one. It
-does not matter what became of the pages around it. Source: sqlite.org/fileformat2.html, sections 1.5 to 2.1
-(cells, overflow pages, record format) and 4.1 (write-ahead log).
+SQLite writes a record as a header (its length, then the type of every column) followed by the columns; what
+does not fit into its page continues in a chain of overflow pages. Our tables begin with a text of known
+length, so headers show where a record may begin, and the digest shows whether it is one, whatever happened to
+the pages around it. Source: sqlite.org/fileformat2.html, sections 1.5 to 2.1 (cells, overflow pages, record
+format) and 4.1 (write-ahead log).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from whyconv.runner.database import PAGE, TABLES, width
 from whyconv.runner.seal import UNSEALED, Record, complaint
 
 TRIES = 64
-"""Forms of a chain of overflow pages tried for one record: a page may be there in older forms, too."""
+"""Combinations of overflow pages tried per record: older versions of a page may be there, too."""
 _WAL_HEADER, _FRAME_HEADER = 32, 24
 _KEY, _ID = b"M", b"-"
-"""Types of texts of 32 and 16 characters, which the first columns are: 13 + 2 * length."""
+"""Types of texts of 32 and 16 characters, those of the first columns: 13 + 2 * length."""
 _INTEGERS = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 8}
-"""Bytes of integers by type."""
+"""Bytes per integer, by type."""
 _BEGINNINGS = {
     table: re.compile(b"(?=[\\x03-\\x1f]" + (_KEY * 2 if table == "rows" else _KEY if key else _ID) + b")")
     for table, key in ((name, columns.startswith("key")) for name, columns in TABLES.items())
@@ -35,7 +35,7 @@ _BEGINNINGS = {
 def carved(file: Path) -> dict[str, list[Record]]:
     """Every intact record in the bytes of a database and of its write-ahead log, by table.
 
-    Older forms of a record may be among them. Cost: about a second for 10 MB.
+    Includes older versions of a record. Cost: about a second per 10 MB.
     """
     pages = _pages(file)
     images: defaultdict[int, list[bytes]] = defaultdict(list)
@@ -53,19 +53,19 @@ def carved(file: Path) -> dict[str, list[Record]]:
 
 
 def _read_as(table: str, page: bytes, at: int, images: dict[int, list[bytes]]) -> Iterator[Record]:
-    """What may be read as a record of this table that begins here."""
+    """Candidates for a record of this table that begins here."""
     for record in _records(page, at, width(table), images):
         if table == "durations":  # whole seconds are written as integers
             yield (*record[:2], float(record[2]), *record[3:]) if isinstance(record[2], int) else record
         else:
             yield record
-    if table == "runs":  # of the first version: the id tells whether the settings are right
+    if table == "runs":  # of the first version: the id is the digest of the settings
         for record in _records(page, at, width(table) - 1, images):
             yield (*record, UNSEALED)
 
 
 def _pages(file: Path) -> list[tuple[int, bytes]]:
-    """The pages of the file and then those of its log, each with its number, the older ones first."""
+    """The numbered pages of the file, then those of its log, oldest first."""
     beside = file.with_name(f"{file.name}-wal")
     content, log = (path.read_bytes() if path.is_file() else b"" for path in (file, beside))
     pages = [(at // PAGE + 1, content[at : at + PAGE]) for at in range(0, len(content), PAGE)]
@@ -76,7 +76,7 @@ def _pages(file: Path) -> list[tuple[int, bytes]]:
 
 
 def _records(page: bytes, at: int, columns: int, images: dict[int, list[bytes]]) -> Iterator[Record]:
-    """What may be read as a record of so many columns that begins here."""
+    """Candidates for a record of this many columns that begins here."""
     types = _types(page, at, columns)
     if types is None:
         return
@@ -95,7 +95,7 @@ def _records(page: bytes, at: int, columns: int, images: dict[int, list[bytes]])
 
 
 def _types(page: bytes, at: int, columns: int) -> list[int] | None:
-    """The types of the columns, if a header of so many columns begins here."""
+    """The types of the columns, if a header of this many columns begins here."""
     end, place, types = at + page[at], at + 1, []
     while place < end and len(types) < columns:
         number = 0
@@ -119,7 +119,7 @@ def _length(kind: int) -> int:
 
 
 def _local(size: int) -> int:
-    """How many bytes of a record are in its own page, without overflow."""
+    """How many bytes of a record are stored in its own page; the rest overflows."""
     most, least = PAGE - 35, (PAGE - 12) * 32 // 255 - 23
     if size <= most:
         return size
@@ -128,15 +128,15 @@ def _local(size: int) -> int:
 
 
 def _chains(first: int, left: int, images: dict[int, list[bytes]]) -> Iterator[bytes]:
-    """The bytes of overflow pages from this one on, for the forms these pages are known in.
+    """The bytes of the overflow chain from page ``first`` on, for each combination of page versions.
 
-    At most ``TRIES`` times as many pages are looked at as the chain is long.
+    Reads at most ``TRIES`` times as many pages as the chain has.
     """
     budget = TRIES * (left // (PAGE - 4) + 1)
     waiting = [(first, left, b"")]
     while waiting and budget:
         number, left, before = waiting.pop()
-        for page in reversed(images.get(number, ())):  # the newest is looked at next
+        for page in reversed(images.get(number, ())):  # the newest is popped first
             here = page[4 : 4 + left]
             if len(page) == PAGE and len(here) == left:
                 yield before + here

@@ -1,8 +1,7 @@
-"""Checkpoints: the state of a long trial on disk, so that a killed run goes on where it was.
+"""Checkpoints: the state of a long trial on disk, so that a killed run resumes where it was.
 
-A checkpoint only ever saves time. One that is truncated, damaged, of another trial or from another
-environment is ignored and the trial starts anew; one that cannot be written is left out. Rows are the same
-either way.
+A checkpoint only saves time. One that is truncated, damaged, or from another trial or environment is ignored
+and the trial starts over; one that cannot be written is skipped. Rows are the same either way.
 """
 
 from __future__ import annotations
@@ -40,11 +39,12 @@ def interval() -> float:
 
 
 def sweep(folder: Path, done: Container[str]) -> None:
-    """Remove what killed processes left among a store's checkpoints: half-written ones, and those of
-    trials that are ``done``. Only its one writer may call this.
+    """Remove checkpoints that killed processes left half-written, and those of trials that are ``done``.
+
+    Only the store's writer may call this.
     """
     room = folder / FOLDER
-    if not room.is_symlink():  # what a link leads to is none of ours
+    if not room.is_symlink():  # the target of a link is not ours
         for path in room.glob("*"):
             if path.suffix == ".tmp" or (path.suffix == ".npz" and path.stem in done):
                 _remove(path)
@@ -59,7 +59,7 @@ class Checkpoint:
     """The checkpoint of one trial, in the file ``path`` (``<key>.npz``).
 
     ``save`` may be called after every segment: it writes at most every ``every`` seconds, the
-    first time ``every`` seconds after the trial began, so that short trials write nothing.
+    first time ``every`` seconds after the trial began, so short trials write nothing.
     """
 
     def __init__(self, path: str | Path, every: float | None = None, environment: str = "") -> None:
@@ -78,7 +78,7 @@ class Checkpoint:
             with np.load(io.BytesIO(self._bytes()), allow_pickle=False) as file:
                 arrays = [file[f"array{i}"] for i in range(len(file.files) - 1)]
                 good = file["digest"].tobytes() == self._digest(arrays)
-        except Exception:  # a damaged zip fails in many ways, and all of them mean: start anew
+        except Exception:  # a damaged zip fails in many ways, and all of them mean: start over
             return None
         return arrays if good else None
 
@@ -87,7 +87,7 @@ class Checkpoint:
             return file.read()
 
     def save(self, arrays: Iterable[np.ndarray]) -> None:
-        """Keep the arrays, if it is time to."""
+        """Write the arrays, if ``every`` seconds have passed."""
         if time.monotonic() - self._written < self.every:
             return
         import io
@@ -104,7 +104,6 @@ class Checkpoint:
         self._written = time.monotonic()
 
     def discard(self) -> None:
-        """Remove the file, if there is one."""
         _remove(self.path)
 
     def _digest(self, arrays: Iterable[np.ndarray]) -> bytes:

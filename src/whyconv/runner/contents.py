@@ -1,4 +1,4 @@
-"""All that a store holds: what is intact, and a sentence for each thing that is not."""
+"""Everything a store holds: what is intact, and a sentence for each thing that is not."""
 
 from __future__ import annotations
 
@@ -24,26 +24,26 @@ Records = dict[str, list[Record]]
 
 @dataclass(frozen=True)
 class Run:
-    """A study that was run into a store: enough to make its plan again."""
+    """A study that was run into a store: enough to rebuild its plan."""
 
     id: str
     study: str
     preset: str
     settings: Mapping[str, Any]
-    """The study's canonical form; ``build("study", settings)`` gives the study back."""
+    """The study's canonical form; ``build("study", settings)`` returns the study."""
     seeds: int
     loads: tuple[Mapping[str, str], ...]
-    """The user's own files of pieces: ``file`` and ``digest`` of each, as in the pieces' fingerprints."""
+    """``file`` and ``digest`` of each of the user's own files, as in the fingerprints of their pieces."""
     command: str
     first: str
     last: str
     sealed: bool
-    """Whether all of this is as it was written; for a run of an older whyconv, only the settings are sure."""
+    """Whether a digest covers all fields; for a run of an older whyconv it covers only the settings."""
 
 
 @dataclass(frozen=True)
 class Duration:
-    """What one attempt at a trial took. Kept apart from rows, which are the same on every run."""
+    """How long one attempt at a trial took. Kept apart from rows, which are the same on every run."""
 
     key: str
     attempt: int
@@ -53,47 +53,51 @@ class Duration:
 
 @dataclass(frozen=True)
 class Contents:
-    """What is intact in a store, ``problems`` in sentences, and ``lost``: keys of rows that are gone."""
+    """The intact records of a store, its ``problems`` in sentences, and the keys of ``lost`` rows."""
 
     records: Records
     problems: tuple[str, ...] = ()
     lost: frozenset[str] = field(default=frozenset())
     listing: str = ""
-    """What is wrong with the list of acknowledged rows itself, which is made anew without a repair."""
+    """What is wrong with the list of acknowledged rows, which is rewritten without a repair."""
     version: int = database.SCHEMA
 
     def sentences(self) -> tuple[str, ...]:
-        """All that is damaged, the list of acknowledged rows included."""
+        """All damage, including that of the list of acknowledged rows."""
         return (*self.problems, self.listing) if self.listing else self.problems
 
     def compared(self, before: Acknowledged, after: Acknowledged) -> Contents:
-        """The same, and what is missing by the list of acknowledged rows.
+        """The same, with the rows that are missing according to the list of acknowledged rows.
 
-        The list as it was before the rows were read knows of no row that a writer added meanwhile; as it was
-        afterwards it knows of all but the one that is being added.
+        The list read ``before`` the rows has no row that a writer added meanwhile; the list read ``after``
+        them has all but the one being added.
         """
         forms = self.forms()
         gone = before.missed(forms)
-        said = (*self.problems, *(_missing(key) for key in sorted(gone - self.lost)))
+        missing = (
+            f"row {shown(key)}: it was acknowledged, but is missing or outdated."
+            for key in sorted(gone - self.lost)
+        )
+        problems = tuple(dict.fromkeys((*self.problems, *missing)))
         lost = (self.lost | gone) - forms.keys()
         listing = "" if self.version == 1 and not after.there else _list_problem(after, forms)
-        return replace(self, problems=tuple(dict.fromkeys(said)), lost=lost, listing=listing)
+        return replace(self, problems=problems, lost=lost, listing=listing)
 
     def forms(self) -> dict[str, Form]:
-        """Digest and attempt of the rows by key; attempt 0 where that is not known."""
+        """Digest and attempt of each row by key; attempt 0 where it is not known."""
         attempts: dict[str, int] = {}
         for key, attempt, *_ in self.records["durations"]:
             attempts[key] = max(attempts.get(key, 0), attempt)
         return {record[0]: (record[-1], attempts.get(record[0], 0)) for record in self.records["rows"]}
 
     def rows(self) -> dict[str, Row]:
-        """The rows by key, sorted, with what the latest attempt at each took."""
+        """The rows by key, sorted, with the seconds of the latest attempt at each."""
         took = {each.key: each.seconds for each in self.durations()}
         rows = sorted((unseal(record) for record in self.records["rows"]), key=lambda row: row.key)
         return {row.key: replace(row, seconds=took.get(row.key, nan)) for row in rows}
 
     def durations(self) -> list[Duration]:
-        """What every attempt took, sorted by key and attempt."""
+        """How long every attempt took, sorted by key and attempt."""
         return [Duration(*record[:4]) for record in sorted(self.records["durations"])]
 
     def environments(self) -> dict[str, dict[str, Any]]:
@@ -101,41 +105,40 @@ class Contents:
         return {name: json.loads(text) for name, text in sorted(self.records["environments"])}
 
     def tracebacks(self) -> dict[str, str]:
-        """Where failed trials failed, by key."""
+        """The tracebacks of failed trials, by key."""
         return {key: text for key, text, _ in self.records["tracebacks"]}
 
     def runs(self) -> list[Run]:
-        """The runs, in the order in which they were first made."""
+        """The runs, in the order of their first start."""
         return [_run(record) for record in self.records["runs"]]
 
     def remarks(self) -> list[str]:
-        """What a reader should know and is no damage."""
-        said = []
+        """What a reader should know beside damage."""
+        remarks = []
         old = {table: sum(record[-1] == UNSEALED for record in self.records[table]) for table in SEALED_LATER}
         if any(old.values()):
-            told = ", ".join(f"{table}: {number}" for table, number in old.items() if number)
-            said.append(
-                f"Sealed in part: an older whyconv wrote {told} without a digest over commands and times."
+            counts = ", ".join(f"{table}: {number}" for table, number in old.items() if number)
+            remarks.append(
+                f"Sealed in part: an older whyconv wrote {counts} without a digest over commands and times."
             )
         used = Counter(record[8] for record in self.records["rows"])
         known = self.environments()
         if nameless := sorted(used.keys() - known):
-            said.append(
-                f"What rows were computed with is no longer described: {', '.join(map(shown, nameless))}."
-            )
-        return said + _mixed(used, known)
+            names = ", ".join(map(shown, nameless))
+            remarks.append(f"The descriptions of these environments of rows are lost: {names}.")
+        return remarks + _mixed(used, known)
 
 
 def _mixed(used: Counter[str], known: Mapping[str, Mapping[str, Any]]) -> list[str]:
-    """A sentence if rows come from more than one environment: how many from which, and what differs."""
+    """If rows come from several environments, a sentence: how many from which, and what differs."""
     if len(used) < 2:
         return []
-    told = ", ".join(f"{number} from {shown(name)}" for name, number in used.most_common())
+    counts = ", ".join(f"{number} from {shown(name)}" for name, number in used.most_common())
     described = [known[name] for name in used if name in known]
     what = {each.partition(":")[0] for other in described for each in differences(described[0], other)}
     why = f" ({shown(', '.join(sorted(what)), 300)} differ)" if what else ""
     return [
-        f"Rows were computed in {len(used)} environments{why}, and may differ in their last digits: {told}."
+        f"Rows were computed in {len(used)} environments{why} and may differ in their last digits: {counts}."
     ]
 
 
@@ -147,7 +150,7 @@ def _run(record: Record) -> Run:
 
 
 def read(connection: sqlite3.Connection) -> Contents:
-    """Everything in one consistent view, records against their digests, the file by SQLite's own check."""
+    """Read and check everything in one transaction: records by their digests, the file by SQLite's check."""
     problems: list[str] = []
     found: dict[str, list[Record]] = {}
     with _one_view(connection):
@@ -165,7 +168,7 @@ def read(connection: sqlite3.Connection) -> Contents:
 
 
 def judged(found: Mapping[str, Iterable[Record]], problems: Sequence[str]) -> Contents:
-    """What is intact of these records, beside the problems that are known."""
+    """Divide records into intact ones and further ``problems``."""
     said = list(problems)
     intact: Records = {table: [] for table in database.TABLES}
     lost = set()
@@ -186,23 +189,18 @@ def judged(found: Mapping[str, Iterable[Record]], problems: Sequence[str]) -> Co
 def _list_problem(known: Acknowledged, forms: Mapping[str, Form]) -> str:
     """What is wrong with the list of acknowledged rows, in a sentence."""
     if not known.there and forms:
-        return "the list of acknowledged rows: it is not here, so that rows that vanished are not missed."
+        return "the list of acknowledged rows: it is missing, so lost rows would go unnoticed."
     if known.damaged:
         return f"the list of acknowledged rows: {known.damaged} of its lines cannot be read."
     unlisted = len(forms.keys() - known.latest)
     if unlisted > 1:  # one may have been left out by a kill
-        return f"the list of acknowledged rows: {unlisted} rows that are here are not on it."
+        return f"the list of acknowledged rows: it lacks {unlisted} stored rows."
     return ""
-
-
-def _missing(key: str) -> str:
-    """The sentence for a row that vanished."""
-    return f"row {shown(key)}: it was acknowledged, and is not here as it was."
 
 
 @contextmanager
 def _one_view(connection: sqlite3.Connection) -> Iterator[None]:
-    """One read transaction: what a writer does meanwhile is not seen."""
+    """One read transaction, which does not see what a writer does meanwhile."""
     connection.execute("BEGIN")
     try:
         yield
@@ -213,7 +211,7 @@ def _one_view(connection: sqlite3.Connection) -> Iterator[None]:
 
 @contextmanager
 def _noting(problems: list[str]) -> Iterator[None]:
-    """Note that the file is damaged, and go on."""
+    """Add damage of the file to ``problems``, and continue."""
     try:
         yield
     except database.DAMAGE as error:
@@ -223,7 +221,7 @@ def _noting(problems: list[str]) -> Iterator[None]:
 
 
 def _strange(connection: sqlite3.Connection) -> list[str]:
-    """Names of what whyconv does not make: a view in place of a table may compute for ever."""
+    """Names that whyconv does not create: a view in place of a table may compute forever."""
     known = {"meta", *database.TABLES}
     return [
         shown(name)
@@ -237,7 +235,7 @@ def _strange(connection: sqlite3.Connection) -> list[str]:
 
 def _of_file(connection: sqlite3.Connection) -> Iterator[str]:
     if strange := _strange(connection):
-        yield f"the file: it holds what whyconv does not make ({', '.join(strange[:3])})."
+        yield f"the file: it contains what whyconv does not create ({', '.join(strange[:3])})."
         return
     table, header = database.versions(connection)
     if (table, header) not in ((1, 0), (database.SCHEMA, database.SCHEMA)):
@@ -248,18 +246,18 @@ def _of_file(connection: sqlite3.Connection) -> Iterator[str]:
 
 
 def _padded(table: str, record: Record) -> Record:
-    """A record of the first version gets a place for the digest that it does not have."""
+    """Add an empty digest to a record of the first version, which has none."""
     old = table in database.SEALED_LATER and len(record) == database.width(table) - 1
     return (*record, UNSEALED) if old else record
 
 
 def _stripped(run: Record) -> Record:
-    """A run without what only its digest could vouch for; its settings are vouched for by its id."""
+    """A run without the fields that only its digest covers; the id covers its settings."""
     return (*run[:4], run[4] if isinstance(run[4], int) else 0, "[]", "", "", "", UNSEALED)
 
 
 def _name(table: str, record: Record) -> str:
-    """What to call a record that may be damaged, in a word that a terminal can show."""
+    """A printable name for a record that may be damaged."""
     name, study = (shown(value) for value in record[:2])
     if table == "rows":
         return f"row {name}"
@@ -269,5 +267,5 @@ def _name(table: str, record: Record) -> str:
 
 
 def shown(value: object, most: int = 80) -> str:
-    """Text from a file, fit for a terminal: one line, nothing but letters that can be seen."""
+    """Text from a file, made safe for a terminal: one line of printable characters."""
     return "".join(letter if letter.isprintable() else "?" for letter in str(value)[:most])

@@ -1,7 +1,7 @@
 """The coordinator: plan, run what is missing, keep every row as it comes, until nothing is missing.
 
-Resuming is the same call again. Nothing is remembered but rows: whatever instant the process dies
-at, the next one reads the rows, makes the plan, and runs the trials that have none.
+Resuming is the same call again. Rows are the only state: whenever the process dies, the next one
+reads the rows, makes the plan, and runs the trials that have none.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from whyconv.runner.planning import Planner
 from whyconv.runner.pool import Outcome, Pool
 from whyconv.runner.reasons import Reasons
 from whyconv.runner.store import Store
+from whyconv.tasks import StreamedTask
 from whyconv.text import labelled
 from whyconv.trial import Row
 
@@ -48,17 +49,17 @@ def complete(
     options: Options | None = None,
     watch: Callable[[Event], None] = lambda event: None,
 ) -> Summary:
-    """Get every trial of the study done, with its rows in the folder ``out``.
+    """Run every trial of the study that has no row yet in the folder ``out``.
 
-    Trials that have a row are not run again; one that failed counts as done unless
-    ``options.retry_failed``. ``watch`` is called with every :data:`Event`, a :class:`Finished` one
-    only after the row is on disk. Ctrl-C ends the workers and raises :class:`Interrupted`.
+    A failed trial counts as done unless ``options.retry_failed``. ``watch`` is called with every
+    :data:`Event`, with :class:`Finished` only after the row is on disk. Ctrl-C ends the workers and raises
+    :class:`Interrupted`.
     """
     folder = Path(out)
     checkpoint.interval()
     options, planner = options or Options(), Planner(study)
     planned = planner.plan({})
-    if not planned:  # asked before anything is opened: a study that refuses leaves no trace
+    if not planned:  # checked before anything is opened, so that a refused study leaves no trace
         raise UserError(
             f"{study.name} plans no trial with these settings; give it at least one arm and value."
         )
@@ -79,13 +80,15 @@ def complete(
 
 
 def _fetch(points: Iterable[Point]) -> None:
-    """Have the data of these trials here, before workers need it one by one."""
-    for fetch in {point.trial.task.data_digest(): point.trial.task.fetch for point in points}.values():
-        fetch()
+    """Fetch the data of these trials once, before the workers need it."""
+    tasks = (point.trial.task for point in points)
+    streamed = {task.data_digest(): task for task in tasks if isinstance(task, StreamedTask)}
+    for task in streamed.values():
+        task.fetch()
 
 
 class _Run:
-    """One run of a study: the rows known, and the plan as it stands."""
+    """One run of a study: its rows and its current plan."""
 
     def __init__(
         self,
@@ -132,7 +135,7 @@ class _Run:
         return Summary(planned, {key: self._rows[key] for key in self.points})
 
     def tidy(self) -> None:
-        """Leave nothing empty behind."""
+        """Remove an empty folder of checkpoints and an empty log."""
         folder = self._store.folder
         with suppress(OSError):
             (folder / checkpoint.FOLDER).rmdir()
@@ -141,7 +144,7 @@ class _Run:
                 (folder / "workers.log").unlink()
 
     def _plan(self) -> list[Point]:
-        """Ask the study what it wants; two points may want the same trial, which is run once."""
+        """Ask the study for its plan; two points may share a trial, which is run once."""
         planned = self._planner.plan(self._rows)
         first = not self.points
         self.points = {}
@@ -177,11 +180,11 @@ class _Run:
     def _differences(self, rows: Iterable[Row]) -> tuple[str, ...]:
         """How the environments that these rows come from differ from this one."""
         others = {row.environment for row in rows if self._foreign(row)} & self._environments.keys()
-        told = (environment.differences(self._here, self._environments[other]) for other in sorted(others))
-        return tuple(dict.fromkeys(each for one in told for each in one))
+        lists = (environment.differences(self._here, self._environments[other]) for other in sorted(others))
+        return tuple(dict.fromkeys(each for one in lists for each in one))
 
     def _recorded(self, described: Mapping[str, Any]) -> str:
-        """The identity of a worker's environment, of which the store has the description."""
+        """The identity of a worker's environment; stores its description if it is new."""
         name = environment.identity(described)
         if name not in self._environments:
             self._environments[name] = dict(described)
@@ -192,7 +195,7 @@ class _Run:
         return [point for key, point in self.points.items() if key not in self._rows]
 
     def _run(self, missing: list[Point], pool: Pool) -> None:
-        """Run the trials; rows are kept in the order in which trials end, and depend on none of it."""
+        """Run the trials. Rows are kept in the order in which trials end, and do not depend on it."""
         for point in missing:
             pool.submit(point.trial.key, point.trial.canonical(), point.trial.program)
         next_tick = 0.0
@@ -211,14 +214,14 @@ class _Run:
             raise KeyboardInterrupt
 
     def _take(self, outcome: Outcome) -> Row | None:
-        """The row of a trial that has ended, kept; None for one that was put back, which is told."""
+        """Keep and return the row of a trial that has ended; one that was put back is only reported."""
         if outcome.status != "put back":
             return self._keep(outcome, outcome.status)
         self._watch(PutBack(self.points[outcome.key].labels, outcome.key, outcome.error))
         return None
 
     def _keep(self, outcome: Outcome, status: Literal["ok", "failed"]) -> Row:
-        """Store the row, then tell."""
+        """Store the row, then report it."""
         point = self.points[outcome.key]
         row = Row(
             key=outcome.key,
@@ -232,7 +235,7 @@ class _Run:
             environment=self._recorded(outcome.environment),
             seconds=outcome.seconds,
         )
-        self._store.put(row, outcome.seconds, outcome.traceback)  # refused where the folder is gone
+        self._store.put(row, outcome.seconds, outcome.traceback)  # raises if the folder is gone
         self._rows[row.key] = row
         self.done += 1
         checkpoint.Checkpoint(self._store.folder / checkpoint.FOLDER / f"{row.key}.npz").discard()
@@ -252,8 +255,8 @@ class _Run:
     def _stopped(self, row: Row) -> TrialFailed:
         labels = labelled(self.points[row.key].labels)
         return TrialFailed(
-            f"the trial {labels} failed ({row.error}); the other rows are kept, and the run goes on "
-            "without --fail-fast."
+            f"the trial {labels} failed ({row.error}); the other rows are kept: run without --fail-fast to "
+            "continue."
         )
 
     def _has_other_settings(self, runs: Iterable[RunRecord]) -> bool:

@@ -1,4 +1,4 @@
-"""The SQLite file of a store: its tables, how it is made, and how it is opened."""
+"""The SQLite file of a store: its tables, and how it is created and opened."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 from whyconv.errors import UserError
-from whyconv.runner.folder import refuse_odd, telling
+from whyconv.runner.folder import as_user_error, refuse_odd
 from whyconv.runner.seal import UNSEALED, Record
 from whyconv.system import sync
 
@@ -16,8 +16,8 @@ FILE = "whyconv.sqlite"
 BESIDE = ("-wal", "-shm", "-journal")
 """What SQLite keeps beside the file while it is being written."""
 SCHEMA = 2
-"""Raised when an older whyconv could not make sense of the tables any more. In the file twice: in the table
-``meta`` and in SQLite's header, so that damage to one is not taken for a newer version."""
+"""Raised when an older whyconv could no longer read the tables. Stored twice, in the table ``meta`` and in
+SQLite's header, so that damage to one is not mistaken for a newer version."""
 PAGE = 4096
 
 TABLES = {
@@ -46,12 +46,11 @@ PRAGMA user_version = {SCHEMA};
 
 
 def width(table: str) -> int:
-    """The number of columns."""
     return TABLES[table].split(", PRIMARY KEY (")[0].count(",") + 1
 
 
 def make(file: Path, records: Mapping[str, Iterable[Record]] | None = None) -> None:
-    """A new store of these records, put in place whole: a killed process leaves all of it or nothing."""
+    """Create a store of these records atomically: a killed process leaves all of it or nothing."""
     part = file.with_name(f"{file.name}.new")
     try:
         part.unlink(missing_ok=True)
@@ -69,7 +68,6 @@ def make(file: Path, records: Mapping[str, Iterable[Record]] | None = None) -> N
 
 
 def fill(connection: sqlite3.Connection, records: Mapping[str, Iterable[Record]]) -> None:
-    """Insert records, in one transaction."""
     connection.execute("BEGIN")
     for table, each in records.items():
         connection.executemany(f"INSERT INTO {table} VALUES ({', '.join('?' * width(table))})", each)
@@ -77,9 +75,9 @@ def fill(connection: sqlite3.Connection, records: Mapping[str, Iterable[Record]]
 
 
 def connect_writer(file: Path) -> sqlite3.Connection:
-    """A connection that readers do not disturb, and whose commits survive a loss of power.
+    """A connection that readers do not block, and whose commits survive a loss of power.
 
-    A store of the first version gets the columns that came with the second.
+    A store of the first version is upgraded to the columns of the second.
     """
     connection = _connect(file, "mode=rw")
     connection.execute("PRAGMA journal_mode = WAL")
@@ -98,9 +96,9 @@ def connect_writer(file: Path) -> sqlite3.Connection:
 def connect_reader(file: Path) -> sqlite3.Connection:
     """A connection that cannot write.
 
-    Plain reading is enough nearly always. After a killed writer a repair may be due, which takes
-    the right to write; in a folder where nobody can write, and nothing waits to be merged, the
-    file cannot change and is read as it stands.
+    Read-only mode is nearly always enough. After a killed writer SQLite must first roll the file forward,
+    which needs write access; in a folder without write access and without a write-ahead log the file cannot
+    change and is opened as immutable.
     """
     refuse_links(file)
     modes = ["mode=ro", "mode=rw"]
@@ -122,7 +120,7 @@ def connect_reader(file: Path) -> sqlite3.Connection:
             barred = error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN)
             if barred and not modes and unmerged:
                 raise UserError(
-                    f"{file.parent} cannot be written, and its newest rows wait to be merged; "
+                    f"{file.parent} cannot be written, and its newest rows are not merged yet; "
                     "copy the folder to where you can write and use the copy."
                 ) from error
             if not barred or not modes:
@@ -130,18 +128,18 @@ def connect_reader(file: Path) -> sqlite3.Connection:
 
 
 def refuse_links(file: Path) -> None:
-    """Refuse a database, or something that SQLite would use beside it, that is no plain file."""
-    with telling(file.parent):
+    """Refuse a database, or a file that SQLite would use beside it, that is not a plain file."""
+    with as_user_error(file.parent):
         for name in (file.name, *(f"{file.name}{end}" for end in BESIDE)):
             refuse_odd(file.with_name(name))
 
 
 DAMAGE = (sqlite3.DatabaseError, UnicodeError)
-"""What may be raised by reading a damaged file; :func:`is_damage` tells the rest apart."""
+"""What reading a damaged file may raise, among other causes; see :func:`is_damage`."""
 
 
 def is_damage(error: Exception) -> bool:
-    """Whether a complaint is of the file's content, rather than of the disk, rights or other programs."""
+    """Whether an error is about the file's content rather than the disk, permissions or other programs."""
     return isinstance(error, UnicodeError) or getattr(error, "sqlite_errorcode", 0) & 0xFF in (
         sqlite3.SQLITE_ERROR,
         sqlite3.SQLITE_CORRUPT,
@@ -153,7 +151,7 @@ def is_damage(error: Exception) -> bool:
 
 
 def versions(connection: sqlite3.Connection) -> tuple[int, int]:
-    """The version of the tables by the table ``meta`` and by the header; -1 for what cannot be read."""
+    """The schema version in the table ``meta`` and in the header; -1 for what cannot be read."""
     (header,) = connection.execute("PRAGMA user_version").fetchone()
     try:
         found = connection.execute("SELECT value FROM meta WHERE name = 'schema'").fetchone()
@@ -165,6 +163,6 @@ def versions(connection: sqlite3.Connection) -> tuple[int, int]:
 def _connect(file: Path, mode: str) -> sqlite3.Connection:
     uri = f"{file.resolve().as_uri()}?{mode}"
     connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=30)
-    # Damaged text must reach the digest, which then names the record, instead of failing to decode.
+    # Damaged text must not fail to decode: the digest then identifies the damaged record.
     connection.text_factory = lambda text: text.decode("utf-8", "replace")
     return connection

@@ -1,4 +1,4 @@
-"""What rows were computed with: all that may change their last digits, and nothing that names a machine."""
+"""What rows were computed with: all that may change their last digits, but nothing that names a machine."""
 
 from __future__ import annotations
 
@@ -16,26 +16,25 @@ from whyconv.spec import digest
 PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "scikit-learn", "optax", "piqp", "whyconv")
 
 CPU = "cpu"
-"""What JAX computes on unless JAX_PLATFORMS says otherwise."""
+"""Where JAX computes unless JAX_PLATFORMS names another platform."""
 
 VECTORS = ("sse", "ssse", "avx", "fma", "f16c", "amx", "asimd", "sve", "neon")
-"""Beginnings of the names of instruction sets for vectors, of which compilers choose."""
+"""Prefixes of the names of vector instruction sets, from which compilers choose."""
 SWITCHES = ("XLA_FLAGS", "JAX_", "NPY_")
-"""Beginnings of variables that may change what is computed. What OPENBLAS_CORETYPE leads to is seen in the
-kernels in use."""
+"""Prefixes of variables that may change results; OPENBLAS_CORETYPE shows in the kernels in use."""
 HARMLESS = ("JAX_PLATFORMS", "JAX_COMPILATION_CACHE", "JAX_PERSISTENT_CACHE", "JAX_LOG", "JAX_DEBUG_LOG")
-"""Beginnings of those that do not, or that are described apart."""
+"""Prefixes of variables that do not, or that are described separately."""
 
 SAME_FLAGS = ("--xla_cpu_multi_thread_eigen=false",)
-"""What every worker adds to XLA_FLAGS: left out, so that coordinator and workers describe one environment."""
+"""What every worker adds to XLA_FLAGS; omitted, so that coordinator and workers describe one environment."""
 
 
 @cache
 def describe() -> dict[str, Any]:
-    """The environment of this process as plain data. It holds no time and no name of a machine or a person.
+    """The environment of this process as plain data, without times or names of machines or persons.
 
-    ``instructions``: the vector instructions of the processor. ``blas``: the kernels in use of NumPy's and of
-    SciPy's library. ``switches``: variables that change how programs are compiled.
+    ``instructions``: the vector instructions of the processor. ``blas``: the kernels that NumPy's and SciPy's
+    libraries use. ``switches``: variables that change how programs are compiled.
     """
     platforms = os.environ.get("JAX_PLATFORMS", CPU)
     return {
@@ -51,24 +50,24 @@ def describe() -> dict[str, Any]:
 
 
 def identity(environment: Mapping[str, Any]) -> str:
-    """The short digest rows refer to their environment by."""
+    """The short digest by which rows refer to their environment."""
     return digest(environment)[:16]
 
 
 def differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> list[str]:
-    """What differs, a few words each.
+    """What differs, in a few words each.
 
     >>> differences({"python": "3.12", "packages": {"jax": "2"}}, {"packages": {"jax": "1"}})
     ['packages jax: 1, here 2', 'python: not recorded, here 3.12']
     """
-    said = []
+    found = []
     for name in sorted({*here, *there}):
         mine, other = here.get(name), there.get(name)
         if isinstance(mine, Mapping) and isinstance(other, Mapping):
-            said += [f"{name} {each}" for each in differences(mine, other)]
+            found += [f"{name} {each}" for each in differences(mine, other)]
         elif mine != other:
-            said.append(f"{name}: {_shown(other)}, here {_shown(mine)}")
-    return said
+            found.append(f"{name}: {_shown(other)}, here {_shown(mine)}")
+    return found
 
 
 def _shown(value: Any) -> str:
@@ -78,13 +77,13 @@ def _shown(value: Any) -> str:
 
 
 def _instructions() -> str:
-    """The vector instructions of the processor, sorted; empty where the system does not tell."""
+    """The vector instructions of the processor, sorted; empty where the system does not list them."""
     flags = (_cpu("flags") or _cpu("Features")).split()
     return " ".join(sorted(flag for flag in flags if flag.startswith(VECTORS)))
 
 
 def _kernels() -> dict[str, str]:
-    """The BLAS kernels that NumPy's and SciPy's libraries have chosen, or were told to take."""
+    """The BLAS kernels that NumPy's and SciPy's libraries chose or were configured to use."""
     import numpy as np
     import scipy
     from threadpoolctl import threadpool_info
@@ -104,7 +103,7 @@ def _kernels() -> dict[str, str]:
 
 
 def _load_blas(home: Path) -> None:
-    """Have SciPy's BLAS in this process; importing what uses it takes twenty times as long."""
+    """Load SciPy's BLAS into this process; importing what uses it takes twenty times as long."""
     found = [*Path(f"{home}.libs").glob("*openblas*")]
     try:
         for library in found:
@@ -116,7 +115,7 @@ def _load_blas(home: Path) -> None:
 
 
 def _switches(environ: Mapping[str, str]) -> dict[str, str]:
-    """The switches that are set; flags in an order of their own, without those that every worker gets."""
+    """The switches that are set; XLA flags sorted, without those that every worker adds."""
     names = sorted(name for name in environ if name.startswith(SWITCHES) and not name.startswith(HARMLESS))
     found = {name: environ[name] for name in names if environ[name]}
     flags = sorted(flag for flag in found.pop("XLA_FLAGS", "").split() if flag not in SAME_FLAGS)
@@ -124,7 +123,7 @@ def _switches(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def _cpu(field: str) -> str:
-    """A field of the first processor, as Linux tells it."""
+    """A field of the first processor in Linux's /proc/cpuinfo."""
     try:
         lines = Path("/proc/cpuinfo").read_text(errors="replace").splitlines()
     except OSError:

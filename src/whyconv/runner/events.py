@@ -1,4 +1,4 @@
-"""What a run tells whoever watches it, what it is asked for, and how it ends."""
+"""The events of a run, its options, and how it ends."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ if TYPE_CHECKING:
 
 Labels = Mapping[str, Any]
 MOST_WORKERS = 1000
-"""More than any machine has cores, and than one process can watch."""
+"""More than any machine has cores, and more than one process can watch."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """How to get trials done. Nothing here changes a row."""
+    """How to run trials. Nothing here changes a row."""
 
     workers: int | None = None
-    """None: one a core, or as many of these as there is memory for."""
+    """None: one per core, or fewer if memory is short."""
     limit: float = 300.0
-    """A trial that reports no progress for this many seconds counts as hung; they report thrice a second."""
+    """Kill a trial that reports no progress for this many seconds; trials report three times per second."""
     retry_failed: bool = False
     fail_fast: bool = False
     strict_environment: bool = False
-    """Compute anew what was computed in another environment."""
+    """Recompute rows that come from another environment."""
     force: bool = False
-    """Start also what does not seem to fit into cores, memory or disk."""
+    """Start even if the work does not seem to fit into cores, memory or disk."""
     loads: tuple[str, ...] = ()
-    """The user's own files of pieces, which every worker loads too."""
+    """The user's own files of pieces, which every worker loads."""
     preset: str = ""
     command: str = ""
     execute: str = "whyconv.execution:execute"
-    """Where the function that runs a trial is found; see :mod:`whyconv.runner.worker`."""
+    """The function that runs a trial, as ``module:name``."""
 
     def __post_init__(self) -> None:
         workers, limit = self.workers, self.limit
@@ -50,17 +50,17 @@ class Options:
 
 @dataclass(frozen=True)
 class Planned:
-    """A plan was made (once, or once for every round of an adaptive study)."""
+    """A plan was made: once, or once per round of an adaptive study."""
 
     total: int
     reused: int
-    """Trials whose rows were there before this run, failed ones included."""
+    """Trials that had a row before this run, including failed ones."""
     kept_failed: int
-    """Those of the reused rows that say *failed*; ``retry_failed`` would run them again."""
+    """How many of the reused rows have failed; ``retry_failed`` would run them again."""
     new_by_reason: Mapping[str, int]
-    """How many trials are about to run, by the reason why there is no row for them."""
+    """How many trials are about to run, by the reason why they have no row."""
     other_environment: int
-    """Those of the reused rows that were computed in another environment."""
+    """How many of the reused rows were computed in another environment."""
     new: tuple[Trial, ...] = field(default=(), compare=False, repr=False)
     """The trials that are about to run."""
     kept: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
@@ -68,9 +68,9 @@ class Planned:
     outlook: tuple[Trial, ...] = field(default=(), compare=False, repr=False)
     """The trials that an adaptive study is likely to plan in all."""
     differences: tuple[str, ...] = field(default=(), compare=False)
-    """What is different about those other environments, in words."""
+    """How those other environments differ, in words."""
     workers: int = field(default=1, compare=False)
-    """How many trials are going to run at a time."""
+    """How many trials run at a time."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class Finished:
 
 @dataclass(frozen=True)
 class PutBack:
-    """The worker of a trial was killed from outside; the trial waits to be tried again."""
+    """The worker of a trial was killed from outside; the trial will be tried again."""
 
     labels: Labels
     key: str
@@ -97,14 +97,14 @@ class PutBack:
 
 @dataclass(frozen=True)
 class Tick:
-    """The trials at work just now, with how far each of them is (0 to 1); about twice a second."""
+    """The running trials and how far each of them is (0 to 1); about twice per second."""
 
     running: list[tuple[Labels, float]]
 
 
 @dataclass(frozen=True)
 class Repaired:
-    """The store was damaged and was made whole before anything else."""
+    """The store was damaged and has been repaired."""
 
     repair: Repair
 
@@ -121,13 +121,13 @@ class Summary:
 
 
 class Interrupted(KeyboardInterrupt):
-    """The user stopped the run. Every acknowledged row is kept; the same command goes on from there."""
+    """The user stopped the run. Every acknowledged row is kept; the same command continues from there."""
 
     def __init__(self, done: int, total: int) -> None:
         trials = (
             f"{done:,} of {total:,} trial{'' if total == 1 else 's'} {'is' if 1 in (done, total) else 'are'}"
         )
-        super().__init__(f"interrupted: {trials} done and kept; run the same command again to go on.")
+        super().__init__(f"interrupted: {trials} done and kept; run the same command again to continue.")
         self.done, self.total = done, total
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from whyconv.errors import UserError
-from whyconv.runner.folder import prepare, refuse_odd, telling, write_whole
+from whyconv.runner.folder import as_user_error, prepare, refuse_odd, write_whole
 from whyconv.runner.opened import PlannedRun, open_folder
 from whyconv.runner.seal import COLUMNS
 from whyconv.spec import to_json
@@ -20,12 +20,12 @@ from whyconv.trial import Row
 
 Line = Mapping[str, Any]
 FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""What a text begins with that a spreadsheet would compute."""
+"""First characters of a text that a spreadsheet takes for a formula."""
 
 
 @dataclass(frozen=True)
 class Exported:
-    """The files that were written, and what must be known of them, in sentences."""
+    """The files that were written; damage and remarks in sentences."""
 
     paths: list[Path]
     problems: tuple[str, ...]
@@ -35,11 +35,11 @@ class Exported:
 def export(folder: str | Path, format: str = "csv", loads: Iterable[str | Path] = ()) -> Exported:
     """Write the tables of a store into ``folder/export``.
 
-    For every run of a study one table, a line for each trial in the order of the plan: its labels,
-    its seed, what was measured, ``status`` (*ok*, *failed*, or *missing* when it was not run), the
-    error and the key. Besides, ``rows`` with every row of the store as JSON, ``durations``, and
-    ``environments.json``. Only ``durations`` differs between two runs of the same study. ``loads`` are
-    files of pieces of one's own; a run that needs them and does not get them has no table.
+    One table per run of a study, with one line per trial in the order of the plan: its labels, its seed, what
+    was measured, ``status`` (*ok*, *failed*, or *missing* if it was not run), the error and the key; also
+    ``rows`` with every row of the store as JSON, ``durations``, and ``environments.json``. Only ``durations``
+    differs between two runs of the same study. ``loads`` are the user's own files of pieces; a run that needs
+    one that is not given has no table.
     """
     folder = Path(folder)
     write = _writer(format)
@@ -48,34 +48,35 @@ def export(folder: str | Path, format: str = "csv", loads: Iterable[str | Path] 
     tables["rows"] = [_row_line(row) for row in found.rows.values()]
     tables["durations"] = [asdict(duration) for duration in found.contents.durations()]
     contents = {f"{name}.{format}": write(lines) for name, lines in tables.items()}
-    described = json.dumps(found.environments(), indent=2, sort_keys=True) + "\n"
+    described = json.dumps(found.contents.environments(), indent=2, sort_keys=True) + "\n"
     contents["environments.json"] = described.encode()
     target = folder / "export"
     refuse_odd(target, folder=True)
     prepare(target)
-    with telling(target):
+    with as_user_error(target):
         for name, content in contents.items():
             write_whole(target / name, content)
     return Exported([target / name for name in contents], found.problems, found.remarks)
 
 
 def _name(run: PlannedRun) -> str:
-    """The name of a run's table: of the study and preset as this program knows them, and of a digest."""
+    """The name of a run's table: study, preset if it exists here, and the start of the run's id."""
     preset = run.record.preset if run.record.preset in run.study.presets else ""
     return "-".join(part for part in (run.study.name, preset, run.record.id[:8]) if part)
 
 
 def _run_lines(run: PlannedRun, rows: Mapping[str, Row]) -> list[Line]:
-    """The plan of a run with what is known of its trials."""
+    """The trials of a run's plan with their measurements."""
     return _aligned(
         [
-            {**point.labels, "seed": point.trial.seed, **_told(rows.get(key := point.trial.key)), "key": key}
+            {**point.labels, "seed": trial.seed, **_outcome(rows.get(trial.key)), "key": trial.key}
             for point in run.points
+            for trial in (point.trial,)
         ]
     )
 
 
-def _told(row: Row | None) -> Line:
+def _outcome(row: Row | None) -> Line:
     if row is None:
         return {"status": "missing", "error": ""}
     return {**row.result, "status": row.status, "error": row.error}
@@ -87,7 +88,7 @@ def _row_line(row: Row) -> Line:
 
 
 def _aligned(lines: list[Line]) -> list[Line]:
-    """The same names in every line, in order of appearance, and status, error and key at the end."""
+    """Give every line the same names, in order of appearance, with status, error and key at the end."""
     last = ("status", "error", "key")
     names = dict.fromkeys(name for line in lines for name in line if name not in last)
     return [{name: line.get(name) for name in (*names, *last)} for line in lines]
@@ -124,7 +125,7 @@ def _parquet(lines: Sequence[Line]) -> bytes:
 
 
 def _cell(value: Any) -> Any:
-    """A number or a text as it is; anything else a label may hold, as JSON or as its text."""
+    """A number or a text unchanged; anything else that a label may be as JSON, or as its ``str``."""
     if value is None or isinstance(value, bool | int | float | str):
         return value
     try:
@@ -134,12 +135,12 @@ def _cell(value: Any) -> Any:
 
 
 def _harmless(cell: Any) -> Any:
-    """A text that a spreadsheet would take for a formula gets a quotation mark before it; a number stays."""
+    """Prefix a text that a spreadsheet would take for a formula with a quotation mark."""
     return f"'{cell}" if isinstance(cell, str) and cell.startswith(FORMULA) else cell
 
 
 def _uniform(values: list[Any]) -> list[Any]:
-    """A column of one type: numbers stay numbers, and a mixture with texts becomes texts."""
+    """Convert a column to one type: numbers stay numbers, a mixture with texts becomes texts."""
     kinds = {type(value) for value in values if value is not None}
     if len(kinds) <= 1:
         return values

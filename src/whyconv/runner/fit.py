@@ -1,4 +1,4 @@
-"""Whether the work fits into the machine: asked before it starts, and refused with what would fit."""
+"""Checks before a run starts that the work fits into the machine; a refusal says what would fit."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from whyconv.runner.forecast import footprint
 from whyconv.trial import Trial
 
 ROW_BYTES = 2_000
-"""What a row takes on disk, indexes included. Measured: 1,000 (``lahoti.vary-k``); ``malach.fig1``,
-whose rows hold long series, takes 23,000, but has few of them."""
+"""Disk space per row, including indexes. Measured: 1,000 (``lahoti.vary-k``); ``malach.fig1``, whose rows
+hold long series, takes 23,000 but has few rows."""
 STORE_BYTES = 10_000_000
-"""What a store takes besides: an empty one, and the log of a transaction or two."""
+"""Disk space beside rows: an empty store, and the log of a transaction or two."""
 
 ANYWAY = "or run it anyway with --force."
 
 
 def workers(trials: Iterable[Trial], folder: Path, options: Options) -> int:
-    """How many workers to use: as asked for, or else one a core, or as many of these as memory allows.
+    """How many workers to use: ``options.workers``, or one per core, or fewer if memory is short.
 
-    Trials that cores, free memory or free disk cannot do with are refused, unless by ``options.force``.
+    Refuses trials that do not fit into cores, free memory or free disk, unless ``options.force``.
     """
     asked, there = options.workers, system.cores()
     if options.force:
@@ -37,7 +37,7 @@ def workers(trials: Iterable[Trial], folder: Path, options: Options) -> int:
 
 
 def _memory(todo: list[Trial], wanted: int, fewer: bool) -> int:
-    """Against what a worker takes with the largest trial, since any of them may get that one."""
+    """Counts the largest trial for every worker, since any of them may get it."""
     free, each = system.free_memory(), footprint(todo)
     busy = min(wanted, max(1, len(todo)))
     fitting = wanted if free is None else int(free // each)
@@ -56,7 +56,7 @@ def _disk(rows: int, folder: Path) -> None:
     try:
         place = next(each for each in (folder.absolute(), *folder.absolute().parents) if each.is_dir())
         free = shutil.disk_usage(place).free
-    except (OSError, StopIteration):  # told when the folder is made
+    except (OSError, StopIteration):  # reported when the folder is created
         return
     needed, fitting = STORE_BYTES + rows * ROW_BYTES, max(0, free - STORE_BYTES) // ROW_BYTES
     if needed > free:

@@ -1,4 +1,4 @@
-"""The folder a study is kept in: its one writer, and what can go wrong with a disk in one sentence."""
+"""The folder of a study: its lock, atomic writing, and disk errors as one sentence."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ _BARRED = {errno.EACCES, errno.EPERM, errno.EROFS}
 class Lock:
     """The right to write to a folder, held by one process at a time.
 
-    It is an ``flock``, so the operating system lets go of it when the process ends, however it
-    ends: there is no stale lock and nothing to remove by hand. Workers do not inherit it.
+    It is an ``flock``, which the operating system releases when the process ends, however it ends: there is
+    no stale lock and nothing to remove by hand. Workers do not inherit it.
     """
 
     def __init__(self, folder: Path) -> None:
-        with telling(folder):
+        with as_user_error(folder):
             self._fd = open_plain(folder / "lock", os.O_RDWR | os.O_CREAT)
         try:
             held = system.lock(self._fd)
@@ -49,47 +49,46 @@ class Lock:
             os.pwrite(self._fd, f"{os.getpid()}\n".encode(), 0)
 
     def release(self) -> None:
-        """Let the next writer in."""
         os.close(self._fd)
 
 
 def prepare(folder: Path) -> None:
-    """Make the folder if it is missing; a file in its place is refused."""
+    """Create the folder if it is missing; refuse a file in its place."""
     for place in (folder, *folder.parents):
         if place.exists():
             if not place.is_dir():
                 raise UserError(f"{place} is a file; give the name of a folder.")
             break
-    with telling(folder):
+    with as_user_error(folder):
         folder.mkdir(parents=True, exist_ok=True)
 
 
 def open_plain(path: Path, flags: int) -> int:
-    """Open a plain file, and nothing else: a link is not followed, and a pipe is not waited for."""
+    """Open a plain file and nothing else: never follow a link, never block on a pipe."""
     refuse_odd(path)
     return os.open(path, flags | system.SAFE, 0o644)
 
 
 def refuse_odd(path: Path, *, folder: bool = False) -> None:
-    """Refuse a link, a device or a pipe where a plain file (or a folder) of ours belongs."""
+    """Refuse a link, a device or a pipe in place of one of our files (or folders)."""
     try:
         mode = path.lstat().st_mode
     except OSError:
         return
     good = stat.S_ISDIR(mode) if folder else stat.S_ISREG(mode)
     if not good:
-        kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "no plain file"
+        kind = "a link" if stat.S_ISLNK(mode) else "a folder" if stat.S_ISDIR(mode) else "not a plain file"
         wanted = "folder" if folder else "file"
         raise UserError(
-            f"{path} is {kind}, where whyconv keeps a {wanted} of its own; remove it or choose another place."
+            f"{path} is {kind}, but whyconv keeps a {wanted} there; remove it or choose another folder."
         )
 
 
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file so that readers see the old one or the new one, never half of one.
 
-    It is written beside under a name that nobody can guess, and a link in its place is not followed. What a
-    killed writer left beside is removed by the next.
+    It is written under a random name and then renamed; a link in its place is not followed. Removes what
+    killed writers left behind.
     """
     refuse_odd(path)
     sweep(path.parent, f"{path.name}.")
@@ -105,7 +104,7 @@ def write_whole(path: Path, content: bytes) -> None:
 
 
 def sweep(folder: Path, start: str = "") -> None:
-    """Remove what killed writers left half written, of files whose names begin so."""
+    """Remove files that killed writers left half-written and whose names begin with ``start``."""
     for part in folder.glob("*.tmp"):
         ours = PART.fullmatch(part.name)
         if ours and part.name.startswith(start) and not system.alive(int(ours["writer"])):
@@ -114,8 +113,8 @@ def sweep(folder: Path, start: str = "") -> None:
 
 
 @contextmanager
-def telling(folder: Path) -> Iterator[None]:
-    """Turn what the disk and SQLite complain of into a sentence for the user."""
+def as_user_error(folder: Path) -> Iterator[None]:
+    """Turn errors of the disk and of SQLite into a :class:`UserError`."""
     try:
         yield
     except sqlite3.Error as error:

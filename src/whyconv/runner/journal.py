@@ -1,9 +1,9 @@
-"""The list of acknowledged rows, kept outside of the database, so that a row that vanishes is missed.
+"""The list of acknowledged rows, kept outside of the database, so that the loss of a row is noticed.
 
-One line for each row that was acknowledged: its key, the start of its digest, the number of the attempt it
-came from, and a check of the line. A line is written after the row is safe on disk and before anyone is told
-of it. A killed writer may leave out the last line, or half of one, and the next writer adds what is missing.
-Lines do not wait for the disk one by one: a loss of power may take the latest, and their rows are not missed.
+One line per acknowledged row: its key, the start of its digest, the number of the attempt, and a checksum. A
+line is written after the row is safe on disk and before the row is reported. A killed writer may omit the
+last line or half of it; the next writer adds what is missing. Lines are not synced one by one: a loss of
+power may take the latest, and the loss of their rows would then go unnoticed.
 """
 
 from __future__ import annotations
@@ -13,38 +13,37 @@ import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
-from whyconv.runner.folder import open_plain, telling, write_whole
+from whyconv.runner.folder import as_user_error, open_plain, write_whole
 
 FILE = "acknowledged"
 LONGEST = 100
-"""Bytes of a line; more without an end is no line that a kill cut short."""
+"""No line has more bytes; a longer unfinished one is damage, not a line that a kill cut short."""
 
 Form = tuple[str, int]
-"""The digest of a row, and the attempt it came from: of two forms of a row the later one has the higher."""
+"""The digest of a row and the attempt it came from, which is higher for the later of two forms."""
 
 
 def line(key: str, form: Form) -> str:
-    """The line of a row.
-
+    """
     >>> line("ab", ("0123456789abcdef0123", 2))
     'ab 0123456789abcdef 2 1183afe4\\n'
     """
-    told = f"{key} {form[0][:16]} {form[1]}"
-    return f"{told} {hashlib.sha256(told.encode()).hexdigest()[:8]}\n"
+    content = f"{key} {form[0][:16]} {form[1]}"
+    return f"{content} {hashlib.sha256(content.encode()).hexdigest()[:8]}\n"
 
 
 class Acknowledged:
-    """What a folder's list says: by key the form in which a row was last acknowledged."""
+    """A folder's list: the form in which each row was last acknowledged, by key."""
 
     def __init__(self, folder: Path) -> None:
         self.latest: dict[str, Form] = {}
         self.damaged = 0
-        """Lines that cannot be read; a last line without an end is none, since a kill may leave it."""
+        """Unreadable lines, without an unfinished last line, which a kill may leave."""
         self.torn = False
         self.there = os.path.lexists(folder / FILE)
         if not self.there:
             return
-        with telling(folder), open(open_plain(folder / FILE, os.O_RDONLY), "rb") as file:
+        with as_user_error(folder), open(open_plain(folder / FILE, os.O_RDONLY), "rb") as file:
             content = file.read()
         *lines, rest = content.split(b"\n")
         self.torn = bool(rest)
@@ -58,9 +57,9 @@ class Acknowledged:
                 self.damaged += 1
 
     def missed(self, forms: Mapping[str, Form]) -> set[str]:
-        """The keys of acknowledged rows that are not among these, or only in an earlier form.
+        """The keys of acknowledged rows that are missing here, or present in an earlier form only.
 
-        A row of a later attempt than was acknowledged is good: its writer was killed just then.
+        A row of a later attempt than acknowledged is good: its writer was killed before the acknowledgement.
         """
         return {
             key
@@ -70,7 +69,6 @@ class Acknowledged:
 
 
 def rewrite(folder: Path, forms: Mapping[str, Form]) -> None:
-    """Make the list anew, whole."""
     write_whole(folder / FILE, "".join(line(key, form) for key, form in forms.items()).encode())
 
 
@@ -78,16 +76,14 @@ class Writer:
     """Appends to a folder's list."""
 
     def __init__(self, folder: Path) -> None:
-        with telling(folder):
+        with as_user_error(folder):
             self._fd = open_plain(folder / FILE, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
 
     def add(self, forms: Mapping[str, Form] | Iterable[tuple[str, Form]]) -> None:
-        """Note rows by key."""
         data = "".join(line(key, form) for key, form in dict(forms).items()).encode()
         while data:
             data = data[os.write(self._fd, data) :]
 
     def close(self) -> None:
-        """Have it on disk."""
         os.fsync(self._fd)
         os.close(self._fd)

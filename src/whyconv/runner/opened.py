@@ -1,8 +1,8 @@
-"""A folder of rows as it is opened by those who only read: the runs in it, planned again; nothing is run.
+"""Opens a folder of rows for reading: its runs are planned again, but nothing is run.
 
-No file that the folder names is ever executed. A study made of pieces of one's own needs them given now
-(``--load``), and what was given is compared with the digest that was stored; without them its rows are there,
-but not their plan.
+No file that the folder names is ever executed. A study with pieces from the user's own files needs these
+files again (``--load``); they are compared with the stored digests. Without them its rows are available, but
+not their plan.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from whyconv import registry
 from whyconv.errors import UserError
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlannedRun:
-    """A run whose study is here, with its plan."""
+    """A run whose study could be rebuilt, with its plan."""
 
     record: Run
     study: Study
@@ -35,20 +35,16 @@ class PlannedRun:
 
 @dataclass(frozen=True)
 class Opened:
-    """All that is in a folder; ``problems`` is damage, ``remarks`` what else must be known, in sentences."""
+    """Everything in a folder; ``problems`` (damage) and ``remarks`` are sentences."""
 
     folder: Path
     contents: Contents
     rows: Mapping[str, Row]
     runs: list[PlannedRun]
     unplanned: list[Run]
-    """Runs whose plan cannot be made here; the reasons are among the remarks."""
+    """Runs whose plan cannot be rebuilt here; the reasons are among the remarks."""
     problems: tuple[str, ...]
     remarks: tuple[str, ...]
-
-    def environments(self) -> dict[str, dict[str, Any]]:
-        """The environments that rows were computed in, by id."""
-        return self.contents.environments()
 
     def loose(self) -> list[Row]:
         """The rows that belong to no run with a plan."""
@@ -57,7 +53,7 @@ class Opened:
 
 
 def open_folder(folder: str | Path, loads: Iterable[str | Path] = ()) -> Opened:
-    """Read a folder; ``loads`` are files of pieces, given by the caller now."""
+    """Read a folder; ``loads`` are the user's own files of pieces."""
     files = [Path(file) for file in loads]
     given = {}
     for file in files:
@@ -72,22 +68,15 @@ def open_folder(folder: str | Path, loads: Iterable[str | Path] = ()) -> Opened:
         try:
             study = build("study", record.settings)
             runs.append(PlannedRun(record, study, study.plan(good(rows))))
-        except Exception as error:  # settings of others may be anything
+        except Exception as error:  # stored settings may be anything
             unplanned.append(record)
             remarks.append(_sentence(record, error))
-    return Opened(
-        Path(folder),
-        contents,
-        rows,
-        runs,
-        unplanned,
-        contents.sentences(),
-        tuple(dict.fromkeys(remarks)),
-    )
+    notes = tuple(dict.fromkeys(remarks))
+    return Opened(Path(folder), contents, rows, runs, unplanned, contents.sentences(), notes)
 
 
 def _changed_files(record: Run, given: Mapping[str, str]) -> list[str]:
-    """Sentences for files that are not what they were when the study was run; ``given``: names by digest."""
+    """Sentences for files that changed since the study was run; ``given``: names by digest."""
     return [
         f"{shown(name)} is not the file that {_name(record)} was run with (digest {shown(digest)}); "
         "rows of the earlier file count as missing."

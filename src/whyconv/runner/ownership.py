@@ -1,4 +1,4 @@
-"""Whether a file is a store of ours that this whyconv can read, perhaps damaged, or something else."""
+"""Refuses to open files that are not stores, or stores of a newer whyconv."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from whyconv.errors import UserError
 from whyconv.runner import database, journal
 from whyconv.runner.carve import carved
-from whyconv.runner.folder import telling
+from whyconv.runner.folder import as_user_error
 
 
 def refuse_others(folder: Path) -> None:
-    """Refuse a newer store, and a file or database that whyconv has not written; a damaged store is ours."""
+    """Refuse a newer store and a file that whyconv did not write; accept a damaged store."""
     file = folder / database.FILE
-    with telling(folder):
+    with as_user_error(folder):
         database.refuse_links(file)
         if not file.exists():
             return
@@ -46,7 +46,7 @@ def _tables(connection: sqlite3.Connection) -> set[str]:
 
 
 def _traces(folder: Path) -> bool:
-    """Whether there is anything of ours, in the folder or in the bytes of the file."""
+    """Whether whyconv left anything in the folder or in the bytes of the file."""
     if (folder / journal.FILE).exists():
         return True
     with (folder / database.FILE).open("rb") as file:

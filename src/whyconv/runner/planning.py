@@ -1,4 +1,4 @@
-"""Asking a study for its plan, no more often than the plan can have changed."""
+"""Asks a study for its plan, only when the plan may have changed."""
 
 from __future__ import annotations
 
@@ -14,16 +14,14 @@ if TYPE_CHECKING:
 
 
 class Planner:
-    """The plan of a study. One that was made without a look at the rows is not made again: a grid of a
-    hundred thousand trials takes seconds.
-    """
+    """The plan of a study, reused if it was made without reading rows (100,000 trials take seconds)."""
 
     def __init__(self, study: Study) -> None:
         self._study = study
         self._fixed: list[Point] | None = None
 
     def plan(self, rows: Mapping[str, Row]) -> list[Point]:
-        """Every trial wanted, given these rows, of which failed ones are not shown to the study."""
+        """The plan given these rows; failed ones are hidden from the study."""
         if self._fixed is not None:
             return self._fixed
         shown = _Shown(good(rows))
@@ -33,7 +31,7 @@ class Planner:
         return points
 
     def ahead(self, points: list[Point], rows: Mapping[str, Row]) -> list[Trial]:
-        """The trials without a row that are planned or, in an adaptive study, likely to be."""
+        """The trials without a row that are planned or, in an adaptive study, expected."""
         trials = [*(point.trial for point in points), *self.outlook]
         return [trial for trial in trials if trial.key not in rows]
 
@@ -45,7 +43,7 @@ class Planner:
 
 
 class _Shown(Mapping[str, "Row"]):
-    """Rows that know whether somebody looked at them."""
+    """Rows that record whether they were read."""
 
     def __init__(self, rows: Mapping[str, Row]) -> None:
         self._rows, self.seen = rows, False

@@ -1,10 +1,9 @@
 """The local pool: worker processes with one pipe pair each, killable one by one.
 
-Workers share nothing, neither a queue nor a lock, so a worker can die at any instant, by any
-signal or exit code, and costs the trial in its hands only. One that was killed from outside says
-nothing about its trial, which is put back to be tried again. The coordinator's side is one loop
-without threads. It is all there is to an interface for running trials elsewhere: ``submit``,
-``wait``, ``running``, ``unfinished`` and ``close``.
+Workers share neither a queue nor a lock, so one can die at any instant, by any signal or exit code, and only
+its current trial is affected. If it was killed from outside, that trial is put back and tried again. The
+coordinator's side is one loop without threads. To run trials elsewhere, implement ``submit``, ``wait``,
+``running``, ``unfinished`` and ``close``.
 """
 
 from __future__ import annotations
@@ -24,15 +23,15 @@ from typing import Any, Literal
 from whyconv import system
 from whyconv.errors import UserError
 from whyconv.runner import checkpoint
-from whyconv.runner.folder import refuse_odd, telling
+from whyconv.runner.folder import as_user_error, refuse_odd
 from whyconv.runner.worker import surroundings
 
 START_SECONDS = 300.0
-"""A worker that is not ready after this many seconds is killed."""
+"""Kill a worker that is not ready after this many seconds."""
 STARTS = 3
-"""After this many workers in a row that ended before they began a trial, the run ends."""
+"""End the run after this many workers in a row that ended before they began a trial."""
 PUT_BACK = 2
-"""How often a trial whose worker was killed from outside is put back before that is its result."""
+"""How often a trial whose worker was killed from outside is put back before it counts as failed."""
 
 _PROGRAM = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.readline() or sys.exit()); "
@@ -42,7 +41,7 @@ _PROGRAM = (
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a trial ended; one that is *put back* has not, and its outcome follows."""
+    """How a trial ended; one that is *put back* will have another outcome."""
 
     key: str
     status: Literal["ok", "failed", "put back"]
@@ -52,11 +51,11 @@ class Outcome:
     error: str = ""
     traceback: str = ""
     environment: Mapping[str, Any] = field(default_factory=dict)
-    """Of the worker that was at it; see :mod:`whyconv.runner.environment`."""
+    """The worker's; see :mod:`whyconv.runner.environment`."""
 
 
 class Pool:
-    """Runs trials in ``workers`` processes of its own; they start when there is work for them."""
+    """Runs trials in up to ``workers`` processes, which start when there is work for them."""
 
     def __init__(self, folder: Path, workers: int, limit: float, loads: Iterable[str], execute: str) -> None:
         self._size = workers
@@ -75,30 +74,30 @@ class Pool:
         self._killed: Counter[str] = Counter()
         self._clock = _Clock()
         self._log_path = folder / "workers.log"
-        with telling(folder):
+        with as_user_error(folder):
             refuse_odd(folder / checkpoint.FOLDER, folder=True)
-            self._log_path.unlink(missing_ok=True)  # made anew: what is there may lead elsewhere, or block
+            self._log_path.unlink(missing_ok=True)  # what is there may be a link or a pipe
             self._log = os.open(self._log_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.SAFE, 0o644)
 
     def submit(self, key: str, spec: Mapping[str, Any], kind: str) -> None:
-        """Have a trial run, after those submitted before; trials of one kind share compiled programs."""
+        """Queue a trial; trials of one kind share compiled programs."""
         self._queue.append({"key": key, "spec": spec, "kind": kind})
 
     @property
     def unfinished(self) -> int:
-        """Trials that were submitted and have no outcome yet."""
+        """How many submitted trials have no outcome yet."""
         return len(self._queue) + sum(worker.key is not None for worker in self._workers)
 
     def running(self) -> dict[str, float]:
-        """The keys of the trials at work, with how far they are."""
+        """The keys of the running trials, and how far each of them is (0 to 1)."""
         return {worker.key: worker.fraction for worker in self._workers if worker.key is not None}
 
     def wait(self, seconds: float) -> list[Outcome]:
-        """The trials that ended in the meantime; waits for at most ``seconds`` if there is none."""
+        """The trials that have ended; waits up to ``seconds`` if there are none."""
         self._hand_out()
         outcomes: list[Outcome] = []
         selected = self._selector.select(seconds)
-        self._clock.advance()  # before listening: what is heard now was not silent until now
+        self._clock.advance()  # before listening: a worker heard now was not silent until now
         for each, _ in selected:
             outcomes += self._listen(each.data)
         for worker in list(self._workers):
@@ -107,7 +106,7 @@ class Pool:
         return outcomes
 
     def close(self) -> None:
-        """End all workers at once; what they were at is lost."""
+        """Kill all workers; their current trials are lost."""
         try:
             while self._workers:
                 self._end(self._workers[0])
@@ -117,7 +116,7 @@ class Pool:
             os.close(self._log)
 
     def _hand_out(self) -> None:
-        """Give waiting trials to idle workers, and start the workers that are missing."""
+        """Give waiting trials to idle workers, and start missing workers."""
         idle = (worker for worker in self._workers if worker.ready and worker.key is None)
         for worker in idle:
             if not self._queue:
@@ -136,10 +135,9 @@ class Pool:
             starting += 1
 
     def _choose(self, worker: _Worker) -> int:
-        """The first waiting trial like one that the worker has done, else unlike all that others have.
+        """Index of the first waiting trial of a kind that this worker has compiled, else that no other has.
 
-        Compiling takes longer than most trials; so workers keep to programs of their own while there
-        are enough.
+        Compiling takes longer than most trials, so each worker keeps to its own programs if possible.
         """
         others = {kind for other in self._workers if other is not worker for kind in other.kinds}
         kinds = [job["kind"] for job in self._queue]
@@ -173,7 +171,7 @@ class Pool:
         return Outcome(**message)
 
     def _look_after(self, worker: _Worker) -> list[Outcome]:
-        """Notice that a worker died or hangs, and end its trial."""
+        """End the trial of a worker that died or hangs."""
         silent = self._clock.seconds - worker.heard
         if death := worker.death():
             outcomes = self._listen(worker)  # what it said before it died counts
@@ -194,7 +192,7 @@ class Pool:
         return outcomes
 
     def _ended(self, worker: _Worker, how: str) -> Outcome:
-        """The trial of a worker that died or hung: it failed, or is put back if it may not be its doing."""
+        """The outcome if a worker died or hung: put back if it was killed from outside, else failed."""
         assert worker.job is not None
         key, seconds = worker.job["key"], self._clock.seconds - worker.since
         if worker.killed_from_outside and self._killed[key] < PUT_BACK:
@@ -204,7 +202,7 @@ class Pool:
         return Outcome(key, "failed", seconds, error=how, environment=worker.environment)
 
     def _replace(self, worker: _Worker, how: str) -> None:
-        """Put back the trial of a worker that never began it; a row of such workers ends the run."""
+        """Put back the trial of a worker that never began it; several such workers in a row end the run."""
         if worker.job is not None:
             self._queue.appendleft(worker.job)
         self._bad_starts += 1
@@ -218,10 +216,10 @@ class Pool:
 
 
 class _Clock:
-    """Seconds during which the coordinator was watching.
+    """Seconds during which the coordinator was running.
 
-    A coordinator that was stopped (Ctrl-Z, a laptop asleep) must not take its workers, which were
-    stopped with it, for hung ones; so a pause counts for a second at most.
+    If it was stopped (Ctrl-Z, a sleeping laptop), its workers were stopped too and do not hang; so a pause
+    counts as a second at most.
     """
 
     def __init__(self) -> None:
@@ -235,7 +233,7 @@ class _Clock:
 
 
 class _Worker:
-    """One process, the two pipes to it, and what is known of the trial in its hands."""
+    """One process, the two pipes to it, and its current trial."""
 
     def __init__(self, hello: bytes, log: int, now: float) -> None:
         self.process = subprocess.Popen(
@@ -258,13 +256,13 @@ class _Worker:
         self.job: Mapping[str, Any] | None = None
         self.kinds: set[str] = set()
         self.begun = False
-        """Whether it said that it is at the trial in its hands, or was at one before."""
+        """Whether it has reported progress on its current or last trial."""
         self.fraction = 0.0
         self.since = self.heard = now
         self._write(hello)
 
     def take(self, job: Mapping[str, Any], now: float) -> bool:
-        """Hand over a trial; False if the worker has died in the meantime."""
+        """Hand over a trial; False if the worker has died."""
         if not self._write((json.dumps(job) + "\n").encode()):
             return False
         self.job, self.fraction, self.begun = job, 0.0, False
@@ -274,19 +272,18 @@ class _Worker:
 
     @property
     def key(self) -> str | None:
-        """The key of the trial in its hands."""
+        """The key of its current trial."""
         return None if self.job is None else self.job["key"]
 
     def messages(self) -> list[dict[str, Any]]:
-        """The messages that have come in whole."""
         while chunk := self.output.read(1 << 16):
             self._rest += chunk
-        self.silenced = chunk == b""  # the end of the pipe; None means that there is no more just now
+        self.silenced = chunk == b""  # the end of the pipe; None means nothing more for now
         *lines, self._rest = self._rest.split(b"\n")
         return [json.loads(line) for line in lines]
 
     def death(self) -> str:
-        """How the process ended; empty while it lives. One that closed its pipe is as good as dead."""
+        """How the process ended; empty while it lives. One that closed its pipe counts as dead."""
         if self.silenced:
             try:
                 self.process.wait(1.0)
@@ -300,7 +297,6 @@ class _Worker:
         return f"killed by {name}" if name else f"exit code {code}"
 
     def end(self) -> None:
-        """Kill the process and forget it."""
         self.process.kill()
         self.process.wait()
         self._input.close()

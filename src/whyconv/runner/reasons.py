@@ -1,4 +1,4 @@
-"""Why a trial has to be run: the sentence that spares users surprise reruns."""
+"""Why a trial has to be run, so that no rerun comes as a surprise."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ ELSEWHERE = "computed in another environment"
 
 
 class Reasons:
-    """Tells why trials have no row, from the rows that were there when the run began.
+    """Says why trials have no row, given the rows that existed when the run began.
 
-    ``other_settings`` says that the store knows this study with other settings only, so that a
-    trial never run before is there because of those.
+    ``other_settings``: the store has this study with other settings only, which then explain a new trial.
     """
 
     def __init__(
@@ -38,11 +37,10 @@ class Reasons:
             self._by_stem[row.stem].append(row)
 
     def count(self, trials: Iterable[Trial]) -> dict[str, int]:
-        """How many of the trials are to be run for each reason, the most frequent first."""
+        """The number of trials per reason, the most frequent first."""
         return dict(Counter(self.reason(trial) for trial in trials).most_common())
 
     def reason(self, trial: Trial) -> str:
-        """Why this trial has no row."""
         if trial.key in self._damaged:
             return DAMAGED
         if trial.key in self._failed:
@@ -65,7 +63,7 @@ def _differences(now: Mapping[str, str], then: Mapping[str, str]) -> list[str]:
 
 
 def _difference(name: str, now: str | None, then: str | None) -> str:
-    """A version is a number, followed by a digest if the piece is in a user's own file."""
+    """Versions are numbers, followed by a digest if the piece comes from the user's own file."""
     if name == "data":
         return "the data files changed"
     number, _, file = (now or "0").partition("+")

@@ -1,4 +1,4 @@
-"""Computing a few stored rows again, and comparing them byte by byte."""
+"""Recomputes a few stored rows and compares them byte by byte."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ UNKNOWN = "of pieces that are not here"
 
 @dataclass(frozen=True)
 class Recomputed:
-    """Keys of rows that came out the same, a sentence for each that did not, and why others were left out."""
+    """Keys of rows that came out the same, a sentence for each that did not, and counts of rows left out."""
 
     same: list[str]
     problems: tuple[str, ...]
@@ -41,10 +41,10 @@ def recompute(
     watch: Callable[[str], None] = lambda key: None,
     options: Options | None = None,
 ) -> Recomputed:
-    """Run the trials of ``count`` rows again, chosen at random, and compare the bytes of results and traces.
+    """Run ``count`` randomly chosen trials again, and compare the bytes of their results and traces.
 
-    Only good rows that this machine would compute alike are chosen: of the same environment and versions.
-    ``watch`` is called with the key of every row that is done.
+    Chooses only good rows of the same environment and versions, which must come out the same. ``watch`` is
+    called with the key of every row that is done.
     """
     if count < 1:
         raise UserError(f"{count} rows to recompute were asked for; ask for at least 1.")
@@ -66,12 +66,12 @@ def recompute(
 
 
 def _comparable(rows: Mapping[str, Row]) -> tuple[dict[str, Trial], Counter[str]]:
-    """The trials that can be run again here to the byte, and how many cannot for which reason."""
+    """The trials that must come out the same here, and the number of others by reason."""
     here, trials, left_out = environment.identity(environment.describe()), {}, Counter()
     for key, row in rows.items():
         try:
             trial = Trial(**row.spec)
-        except Exception:  # specs of others may be anything
+        except Exception:  # stored specs may be anything
             left_out[UNKNOWN] += 1
             continue
         if row.status != "ok":
@@ -100,7 +100,7 @@ def _outcomes(trials: list[Trial], files: list[str], options: Options) -> Iterab
 
 
 def _difference(row: Row, outcome: Outcome) -> str:
-    """What is different from the stored row, in a few words; empty if nothing is."""
+    """How the outcome differs from the stored row, in a few words; empty if it does not."""
     if outcome.status != "ok":
         return f"failed ({outcome.error.rstrip('.')})"
     pairs = [("result", row.result, outcome.result), ("trace", row.trace, outcome.trace)]

@@ -1,7 +1,7 @@
-"""Making a damaged store whole: all intact records go to a new file, the old one is kept beside it.
+"""Repairs a damaged store: all intact records go to a new file, and the old one is kept beside it.
 
-Whatever happens in between, a kill at any line included, the same call goes on: the new file is complete
-before the old one is put aside, and it is found under its own name if the last step is missing.
+A repair that is killed at any line is completed by the same call: the new file is complete before the old one
+is put aside, and is found under its own name if the last step is missing.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Repair:
 
 
 def salvaged(file: Path, acknowledged: Acknowledged) -> Contents:
-    """All that is intact in a damaged store, and what is wrong with it. Changes nothing.
+    """Everything intact in a damaged store, and what is wrong with it. Changes nothing.
 
-    A copy is read by way of SQLite first, which knows what is current; the bytes are searched for the rest.
-    What an earlier repair had salvaged, which was killed before its last step, counts, too.
+    SQLite, which knows what is current, reads a copy first; then the bytes are searched for the rest. What an
+    earlier repair salvaged before it was killed is included.
     """
     read = _by_sqlite(file)
     found = carved(file)
@@ -51,8 +51,8 @@ def salvaged(file: Path, acknowledged: Acknowledged) -> Contents:
         "durations": _first(read.records["durations"], found["durations"], 2),
     }
     failed = {record[0] for record in records["rows"] if record[4] == "failed"}
-    told = _first(read.records["tracebacks"], found["tracebacks"], 1)
-    records["tracebacks"] = [record for record in told if record[0] in failed]
+    tracebacks = _first(read.records["tracebacks"], found["tracebacks"], 1)
+    records["tracebacks"] = [record for record in tracebacks if record[0] in failed]
     lost = read.lost - {record[0] for record in records["rows"]}
     problems = list(read.problems)
     if not problems and (missed := acknowledged.missed(read.forms())):
@@ -61,7 +61,7 @@ def salvaged(file: Path, acknowledged: Acknowledged) -> Contents:
 
 
 def repair(folder: Path) -> Repair:
-    """Put a whole store in the place of a damaged one. The caller holds the folder's lock."""
+    """Replace a damaged store by a repaired one. The caller holds the folder's lock."""
     file = folder / database.FILE
     refuse_odd(_complete(file))
     found = salvaged(file, Acknowledged(folder))
@@ -72,12 +72,11 @@ def repair(folder: Path) -> Repair:
 
 
 def forget_earlier(folder: Path) -> None:
-    """Remove what a repair left that is not needed: the store is whole."""
+    """Remove what an unfinished repair left; the store is intact."""
     _complete(folder / database.FILE).unlink(missing_ok=True)
 
 
 def _install(file: Path) -> Path | None:
-    """Put the old file aside and the salvaged one in its place."""
     kept = _put_aside(file)
     for end in database.BESIDE:  # must not be taken for the new file's
         file.with_name(f"{file.name}{end}").unlink(missing_ok=True)
@@ -91,7 +90,7 @@ def _complete(file: Path) -> Path:
 
 
 def _put_aside(file: Path) -> Path | None:
-    """Keep the old file, and its log, under names that were never used, unless that was done before."""
+    """Keep the old file and its log under unused names, unless that was done before."""
     if not file.exists():
         return None
     number = 1
@@ -111,14 +110,14 @@ def _put_aside(file: Path) -> Path | None:
 
 
 def _by_sqlite(file: Path) -> Contents:
-    """What SQLite can read of a copy; a damaged file may be changed by being opened."""
+    """What SQLite can read of a copy; opening a damaged file may change it."""
     with tempfile.TemporaryDirectory(prefix="whyconv-") as place:
         copy = Path(place) / file.name
         for end in ("", "-wal", "-journal"):
             with suppress(FileNotFoundError):
                 shutil.copyfile(file.with_name(f"{file.name}{end}"), copy.with_name(f"{copy.name}{end}"))
         if not copy.exists():
-            return contents.judged({}, ["the file: it is not here."])
+            return contents.judged({}, ["the file: it is missing."])
         try:
             with closing(database.connect_reader(copy)) as connection:
                 return contents.read(connection)
@@ -127,8 +126,8 @@ def _by_sqlite(file: Path) -> Contents:
 
 
 def _rows(read: Contents, found: list[Record], acknowledged: Acknowledged) -> list[Record]:
-    """Of every row one form: what SQLite read, if that is newer than was acknowledged; else the one that was
-    acknowledged last; else what SQLite read, or a good one.
+    """One form of every row: what SQLite read, if it is newer than acknowledged; else the form acknowledged
+    last; else what SQLite read, or a good one.
     """
     forms, current = defaultdict(list), read.forms()
     for record in (*read.records["rows"], *sorted(found, key=lambda record: record[4] != "ok")):
@@ -137,13 +136,13 @@ def _rows(read: Contents, found: list[Record], acknowledged: Acknowledged) -> li
     for key, known in forms.items():
         start, attempt = acknowledged.latest.get(key, ("", 0))
         newer = key in current and current[key][1] > attempt
-        told = next((each for each in known if each[-1][:16] == start), known[0])
-        chosen.append(known[0] if newer else told)
+        listed = next((each for each in known if each[-1][:16] == start), known[0])
+        chosen.append(known[0] if newer else listed)
     return chosen
 
 
 def _first(read: list[Record], found: list[Record], names: int) -> list[Record]:
-    """One record for each name, which its first columns are; sealed ones and those that SQLite read first."""
+    """One record per name (its first columns), preferring sealed ones, then those that SQLite read."""
     ordered = sorted((*read, *found), key=lambda record: record[-1] == UNSEALED)
     chosen: dict[Record, Record] = {}
     for record in ordered:

@@ -1,8 +1,8 @@
-"""How records are written down, and how they are known to be the ones that were written.
+"""How records are written, and how damage to them is noticed.
 
-Every record ends in a digest over its columns, or is named by one. A row's key and stem are digests too, of
-its specification, and a run's id is one of its settings. So a record that was damaged, or put in the place
-of another, is noticed whenever it is read.
+Every record ends in a digest of its columns or is named by one. A row's key and stem are digests of its
+specification, and a run's id is a digest of its settings. So a record that was damaged, or replaced by
+another, is noticed whenever it is read.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from whyconv.trial import Row
 COLUMNS = ("key", "stem", "spec", "versions", "status", "result", "trace", "error", "environment")
 """The columns of a row that its digest covers: all but the digest itself."""
 UNSEALED = ""
-"""In place of the digest of a record that an older whyconv wrote, before such records had one."""
+"""In place of a digest in records of an older whyconv, which wrote none."""
 
 Record = tuple[Any, ...]
 
 
 def seal(row: Row) -> list[str]:
-    """The texts of a row's columns, and last their digest."""
+    """The texts of a row's columns, followed by their digest."""
     values = [getattr(row, name) for name in COLUMNS]
     texts = [value if isinstance(value, str) else to_json(value) for value in values]
     return [*texts, digest(texts)]
@@ -39,11 +39,11 @@ def unseal(columns: Sequence[str]) -> Row:
 
 
 def _refused(name: str) -> None:
-    raise ValueError(f"{name} is no number")
+    raise ValueError(f"{name} is not a number")
 
 
 def _plain_row(row: Row) -> bool:
-    """Whether a row has the shapes that a worker lets through: named numbers and texts, series of them."""
+    """Whether a row holds what a worker may send: named numbers and texts, and series of them."""
     parts = (row.spec, row.versions, row.result, row.trace)
     pieces = (
         [row.spec.get(name) for name in ("task", "network", "learner")] if isinstance(row.spec, dict) else []
@@ -63,17 +63,17 @@ def _scalar(value: Any) -> bool:
 
 
 def sealed(table: str, *values: str | int | float) -> Record:
-    """A record of any other table than ``rows`` with its digest, which also covers the table's name."""
+    """A record of a table other than ``rows`` with its digest, which also covers the table's name."""
     return (*values, digest([table, *values]))
 
 
 def environment_id(text: str) -> str:
-    """What rows call an environment by: a digest of its description, which is canonical JSON."""
+    """The id of an environment: a digest of its description, which is canonical JSON."""
     return digest(json.loads(text))[:16]
 
 
 def run_id(study: str, preset: str, settings: str) -> str:
-    """The identity of a run, from its settings as canonical JSON: the same command is the same run."""
+    """The id of a run, from its settings as canonical JSON: the same command is the same run."""
     return digest([study, preset, settings])[:16]
 
 
@@ -90,14 +90,14 @@ def _of_row(record: Sequence[Any]) -> str:
     if len(texts) != len(COLUMNS) or not all(isinstance(text, str) for text in texts):
         return "it does not have the columns of a row"
     if digest(texts) != stored:
-        return "its digest does not match what it holds"
+        return "its digest does not match its content"
     row = unseal(texts)
     if row.status not in ("ok", "failed") or not _plain_row(row):
-        return "it holds what no trial leaves"
+        return "it holds values that no trial produces"
     if row.key != digest({"spec": row.spec, "versions": row.versions})[:32]:
-        return "its key is not that of its specification"
+        return "its key does not match its specification"
     if row.stem != digest(row.spec)[:32]:
-        return "its stem is not that of its specification"
+        return "its stem does not match its specification"
     return ""
 
 
@@ -105,7 +105,7 @@ def _of_environment(record: Sequence[Any]) -> str:
     name, text = record
     if environment_id(text) != name:
         return "its description was changed"
-    return "" if isinstance(json.loads(text), dict) else "it is no description"
+    return "" if isinstance(json.loads(text), dict) else "it is not a description"
 
 
 def _of_run(record: Sequence[Any]) -> str:
@@ -113,7 +113,7 @@ def _of_run(record: Sequence[Any]) -> str:
     if run_id(study, preset, settings) != name or not isinstance(json.loads(settings), dict):
         return "its settings were changed"
     if stored != UNSEALED and sealed("runs", *record[:-1])[-1] != stored:
-        return "its command, its times or its list of files was changed"
+        return "its command, times or list of files was changed"
     files = json.loads(loads)
     if not isinstance(files, list) or not isinstance(seeds, int) or not all(map(_file, files)):
         return "its list of files was changed"
@@ -123,7 +123,7 @@ def _of_run(record: Sequence[Any]) -> str:
 
 
 def _file(each: Any) -> bool:
-    """A file as it is listed now, or a path as the first version had it."""
+    """Whether this is a file as listed now, or a path as in the first version."""
     named = isinstance(each, dict) and all(isinstance(each.get(name), str) for name in ("file", "digest"))
     return named or isinstance(each, str)
 
@@ -134,7 +134,7 @@ def _of_duration(record: Sequence[Any]) -> str:
     if not all(map(isinstance, (key, attempt, seconds, finished), types)):
         return "it does not hold a time"
     good = stored == UNSEALED or sealed("durations", *record[:-1])[-1] == stored
-    return "" if good else "its digest does not match what it holds"
+    return "" if good else "its digest does not match its content"
 
 
 def _of_traceback(record: Sequence[Any]) -> str:
@@ -142,7 +142,7 @@ def _of_traceback(record: Sequence[Any]) -> str:
     if not all(isinstance(value, str) for value in values):
         return "it does not hold text"
     good = stored == UNSEALED or sealed("tracebacks", *values)[-1] == stored
-    return "" if good else "its digest does not match what it holds"
+    return "" if good else "its digest does not match its content"
 
 
 _COMPLAINTS: dict[str, Callable[[Sequence[Any]], str]] = {

@@ -1,8 +1,8 @@
-"""The store: one SQLite file that keeps rows, and notices when one of them was damaged or has vanished.
+"""The store: one SQLite file of rows, which notices when a row was damaged or lost.
 
 There is one writer, the coordinator, and any number of readers at any time. A row is on disk when
-``put`` returns. While a writer is active the file is in write-ahead mode; a writer that ends in
-order leaves a single plain file behind, which can be copied, and read from a read-only folder.
+``put`` returns. While a writer is active the file is in write-ahead mode; a writer that ends
+normally leaves a single plain file, which can be copied, and read from a read-only folder.
 """
 
 from __future__ import annotations
@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any, Self
 
 from whyconv.errors import UserError
 from whyconv.runner import contents, database, journal, salvage
-from whyconv.runner.contents import Contents, Duration, Run
-from whyconv.runner.folder import Lock, prepare, sweep, telling
+from whyconv.runner.contents import Contents
+from whyconv.runner.folder import Lock, as_user_error, prepare, sweep
 from whyconv.runner.journal import Acknowledged
 from whyconv.runner.ownership import refuse_others
 from whyconv.runner.salvage import Repair
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
 
 
 class Store:
-    """Rows by key. Use :meth:`open` to write, :meth:`read` to read, and either as a context."""
+    """Rows by key. Use :meth:`open` to write and :meth:`read` to read, both as context managers."""
 
     def __init__(self, folder: Path, connection: sqlite3.Connection | None, lock: Lock | None = None) -> None:
         self.folder = folder
         self.found: Contents | None = None
-        """What was here when it was opened to write."""
+        """The contents when it was opened for writing."""
         self.repair: Repair | None = None
-        """What had to be repaired then."""
+        """The repair that was made then."""
         self._connection = connection
         self._lock = lock
         self._journal: journal.Writer | None = None
@@ -45,16 +45,16 @@ class Store:
 
     @classmethod
     def open(cls, folder: str | Path) -> Self:
-        """The store in ``folder`` for its one writer; folder and store are made if missing.
+        """Open the store in ``folder`` as its only writer; folder and store are created if missing.
 
-        A damaged one is repaired first, so that the same command always goes on.
+        A damaged store is repaired first, so that the same command always continues.
         """
         folder = Path(folder)
         prepare(folder)
-        refuse_others(folder)  # one that is going to be refused is not touched
+        refuse_others(folder)  # before anything is changed
         lock = Lock(folder)
         try:
-            with telling(folder):
+            with as_user_error(folder):
                 found, repair = _made_whole(folder)
                 store = cls(folder, database.connect_writer(folder / database.FILE), lock)
                 store.found, store.repair = found, repair
@@ -66,14 +66,14 @@ class Store:
 
     @classmethod
     def read(cls, folder: str | Path) -> Self:
-        """The store in ``folder`` for reading, also while another process writes to it."""
+        """Open the store in ``folder`` for reading, also while another process writes to it."""
         folder = Path(folder)
         if not (folder / database.FILE).is_file() and not (folder / journal.FILE).is_file():
             raise UserError(f"there is no store in {folder}; run a study into it, or name another folder.")
         refuse_others(folder)
         if not (folder / database.FILE).exists():
-            return cls(folder, None)  # deleted: the list of acknowledged rows tells what was there
-        with telling(folder):
+            return cls(folder, None)  # deleted: the list of acknowledged rows shows what was there
+        with as_user_error(folder):
             try:
                 return cls(folder, database.connect_reader(folder / database.FILE))
             except database.DAMAGE as error:
@@ -88,7 +88,7 @@ class Store:
         self.close()
 
     def close(self) -> None:
-        """Leave one plain file, if nobody else is reading, and let the next writer in."""
+        """Leave one plain file, unless somebody else is reading, and release the lock."""
         if self._journal is not None:
             with suppress(OSError):
                 self._journal.close()
@@ -103,18 +103,16 @@ class Store:
             self._lock = None
 
     def check_in_place(self) -> None:
-        """Refuse to go on where the folder was deleted, moved or replaced meanwhile."""
+        """Raise if the folder was deleted, moved or replaced meanwhile."""
         if _place(self.folder) != self._place:
             raise UserError(
                 f"{self.folder} was deleted or moved while it was being written; rows that are in it now are "
                 "kept, later ones are not: run the same command again."
             )
 
-    # -- all that is here -----------------------------------------------------------------------
-
     def contents(self) -> Contents:
-        """All that is intact, as it is now, and what is not. Reads everything; changes nothing."""
-        with telling(self.folder):
+        """All that is intact now, and what is not. Reads everything; changes nothing."""
+        with as_user_error(self.folder):
             acknowledged = Acknowledged(self.folder)
             if self._connection is not None:
                 found = contents.read(self._connection).compared(acknowledged, Acknowledged(self.folder))
@@ -123,33 +121,15 @@ class Store:
             return salvage.salvaged(self.folder / database.FILE, acknowledged)
 
     def rows(self) -> dict[str, Row]:
-        """The rows that are intact, by key, sorted."""
+        """The intact rows by key, sorted."""
         return self.contents().rows()
 
-    def durations(self) -> list[Duration]:
-        """What every attempt took, sorted by key and attempt."""
-        return self.contents().durations()
-
-    def environments(self) -> dict[str, dict[str, Any]]:
-        """The environments rows were computed in, by id."""
-        return self.contents().environments()
-
-    def runs(self) -> list[Run]:
-        """The runs, in the order in which they were first made."""
-        return self.contents().runs()
-
-    def traceback(self, key: str) -> str:
-        """Where the trial of this key failed, as Python told it; empty if there is nothing to tell."""
-        return self.contents().tracebacks().get(key, "")
-
     def verify(self) -> list[str]:
-        """What is damaged or gone, a sentence each; empty if all is well. Reads everything."""
+        """What is damaged or lost, a sentence each; empty if nothing is. Reads everything."""
         return list(self.contents().sentences())
 
-    # -- writing --------------------------------------------------------------------------------
-
     def put(self, row: Row, seconds: float, traceback: str = "") -> None:
-        """Keep a row, in place of an older one with its key; it is on disk when this returns."""
+        """Store a row, replacing an older one with its key; it is on disk when this returns."""
         columns = seal(row)
         with self._transaction() as connection:
             _insert(connection, "rows", columns)
@@ -159,13 +139,13 @@ class Store:
             connection.execute("DELETE FROM tracebacks WHERE key = ?", (row.key,))
             if traceback:
                 _insert(connection, "tracebacks", sealed("tracebacks", row.key, traceback))
-        with telling(self.folder):
+        with as_user_error(self.folder):
             assert self._journal is not None
             self._journal.add({row.key: (columns[-1], attempt)})
         self.check_in_place()
 
     def record_environment(self, description: Mapping[str, Any]) -> str:
-        """Keep a description of the environment; returns the id rows refer to it by."""
+        """Store the description of an environment; returns its id."""
         text = to_json(description)
         name = environment_id(text)
         with self._transaction() as connection:
@@ -173,7 +153,7 @@ class Store:
         return name
 
     def record_run(self, study: Study, preset: str, loads: Iterable[Mapping[str, str]], command: str) -> None:
-        """Note that a study is run into this store, now and with these settings."""
+        """Record that a study is run into this store, now and with these settings."""
         settings = to_json(study.canonical())
         identity, now = run_id(study.name, preset, settings), _now()
         with self._transaction() as connection:
@@ -189,7 +169,7 @@ class Store:
             )
 
     def _catch_up(self, found: Contents) -> None:
-        """Note what was committed and, because its writer was killed just then, not noted."""
+        """List rows that were committed but not listed, because their writer was killed just then."""
         acknowledged, forms = Acknowledged(self.folder), found.forms()
         if acknowledged.damaged or acknowledged.torn:
             journal.rewrite(self.folder, forms)
@@ -204,7 +184,7 @@ class Store:
     @contextmanager
     def _transaction(self) -> Iterator[sqlite3.Connection]:
         assert self._connection is not None
-        with telling(self.folder):
+        with as_user_error(self.folder):
             self._connection.execute("BEGIN IMMEDIATE")
             try:
                 yield self._connection
@@ -216,7 +196,7 @@ class Store:
 
 
 def _made_whole(folder: Path) -> tuple[Contents, Repair | None]:
-    """Have a whole store in the folder: a new one, the one that is there, or what can be salvaged of it."""
+    """Ensure an intact store in the folder: a new one, the existing one, or what can be salvaged of it."""
     sweep(folder)
     file = folder / database.FILE
     acknowledged = Acknowledged(folder)
@@ -225,8 +205,8 @@ def _made_whole(folder: Path) -> tuple[Contents, Repair | None]:
     found = _examined(file, acknowledged)
     if found is not None and not found.problems:
         salvage.forget_earlier(folder)
-        said, rows = found.sentences(), len(found.records["rows"])
-        return found, Repair(said, rows, found.lost, None) if said else None
+        problems, rows = found.sentences(), len(found.records["rows"])
+        return found, Repair(problems, rows, found.lost, None) if problems else None
     repair = salvage.repair(folder)
     found = _examined(file, Acknowledged(folder))
     if found is None or found.problems:
@@ -235,7 +215,7 @@ def _made_whole(folder: Path) -> tuple[Contents, Repair | None]:
 
 
 def _examined(file: Path, acknowledged: Acknowledged) -> Contents | None:
-    """What a file holds; None where it is not there or SQLite cannot read it at all."""
+    """The contents of a file; None if it is missing or SQLite cannot read it at all."""
     if not file.exists():
         return None
     try:
@@ -248,7 +228,7 @@ def _examined(file: Path, acknowledged: Acknowledged) -> Contents | None:
 
 
 def _place(folder: Path) -> tuple[int, int] | None:
-    """What file the store's name means just now."""
+    """Device and inode of the store's file, to notice that it was replaced."""
     try:
         found = (folder / database.FILE).stat()
     except OSError:
@@ -262,7 +242,7 @@ def _insert(connection: sqlite3.Connection, table: str, values: Iterable[Any]) -
 
 
 def _text(text: str) -> str:
-    """Text that can be written to a file: half a surrogate pair becomes a question mark."""
+    """Text that can be encoded: a lone surrogate becomes a question mark."""
     return text.encode("utf-8", "replace").decode()
 
 

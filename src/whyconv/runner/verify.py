@@ -1,4 +1,4 @@
-"""Looking for damage in everything a store holds: what is damaged, and what was looked at."""
+"""Checks everything in a store for damage."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class Findings:
 
 
 def verify(folder: str | Path) -> Findings:
-    """Read all records and SQLite's own structures, and compare them with their digests and with the list of
-    acknowledged rows. Changes nothing.
+    """Check all records against their digests and the list of acknowledged rows, and the file by SQLite's own
+    check. Changes nothing.
     """
     with Store.read(folder) as store:
         found = store.contents()

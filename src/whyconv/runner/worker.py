@@ -1,9 +1,9 @@
-"""A worker: a process of one thread that runs the trials it is given, one after the other.
+"""A worker: a single-threaded process that runs trials one after the other.
 
-It is an ordinary child process with a pipe in each direction, and speaks in lines of JSON. It
-reads ``{"key", "spec"}`` and answers with any number of ``beat`` messages and one ``done``. It
-opens no store. When the coordinator is gone, however it went, the pipe ends and so does the worker;
-Linux ends it even while compiled code keeps it from noticing.
+It is a child process with a pipe in each direction, and communicates in lines of JSON: it reads
+``{"key", "spec"}`` and answers with any number of ``beat`` messages and one ``done``. It never opens the
+store. When the coordinator ends, however it ends, the pipe closes and the worker exits; Linux kills it even
+while compiled code keeps it from noticing.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ Send = Callable[[Mapping[str, Any]], None]
 
 
 def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
-    """The environment variables of a worker: one thread, a compilation cache, and the processor, unless
-    JAX_PLATFORMS names another place to compute.
+    """The environment variables of a worker: one thread, a compilation cache, and JAX on the CPU unless
+    JAX_PLATFORMS names another platform.
     """
     made = {**environ, **dict.fromkeys(_ONE_THREAD, "1")}
     flags = made.get("XLA_FLAGS", "")
@@ -55,8 +55,8 @@ def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def serve() -> None:
-    """Run trials until the coordinator is gone. The first line says what to load and how to execute."""
-    system.ignore_interrupt()  # Ctrl-C is the coordinator's business
+    """Run trials until the coordinator ends. The first line says what to load and how to execute."""
+    system.ignore_interrupt()  # the coordinator handles Ctrl-C
     faulthandler.enable()
     hello = json.loads(sys.stdin.readline() or sys.exit())  # no line: the coordinator is gone already
     system.die_with_parent(hello["parent"])
@@ -79,7 +79,7 @@ def serve() -> None:
 def perform(
     job: Mapping[str, Any], execute: Callable[..., Any], checkpoints: Path, send: Send, here: str = ""
 ) -> dict[str, Any]:
-    """Run one trial and describe how it ended, in plain data; ``here`` is the environment's identity."""
+    """Run one trial and return how it ended as plain data; ``here`` is the id of the environment."""
     from whyconv.runner.checkpoint import Checkpoint
     from whyconv.trial import Trial
 
@@ -94,14 +94,14 @@ def perform(
     began = time.perf_counter()
     try:
         result, trace = execute(trial, beat, Checkpoint(checkpoints / f"{trial.key}.npz", environment=here))
-        told = {"status": "ok", "result": plain_result(result), "trace": plain_trace(trace), "error": ""}
-    except BaseException as error:  # SystemExit too: whatever a trial does is its own failure
-        told = {"status": "failed", "error": one_line(error), "traceback": _text(traceback.format_exc())}
-    return {**told, "seconds": time.perf_counter() - began}
+        outcome = {"status": "ok", "result": plain_result(result), "trace": plain_trace(trace), "error": ""}
+    except BaseException as error:  # SystemExit, too, is the trial's failure
+        outcome = {"status": "failed", "error": one_line(error), "traceback": _text(traceback.format_exc())}
+    return {**outcome, "seconds": time.perf_counter() - began}
 
 
 def plain_result(result: Mapping[str, Any]) -> dict[str, Any]:
-    """The columns of a row as JSON values; one that is not a finite number or a text is refused."""
+    """The columns of a row as JSON values; raises for anything but finite numbers and texts."""
     return {name: _plain(value, f"the column {name!r}") for name, value in result.items()}
 
 
@@ -112,7 +112,7 @@ def plain_trace(trace: Mapping[str, Any]) -> dict[str, list[Any]]:
 
 
 def one_line(error: BaseException) -> str:
-    """The error in one line, the same on every run: addresses of objects are left out."""
+    """The error in one line, the same on every run: without addresses of objects."""
     text = " ".join(re.sub(r"0x[0-9a-fA-F]{6,}", "0x...", _text(str(error))).split())[:500]
     if isinstance(error, UserError):
         return text
@@ -131,7 +131,7 @@ def _plain(value: Any, where: str) -> Any:
 
 
 def _text(text: str) -> str:
-    """Text that can be written to a file: half a surrogate pair becomes a question mark."""
+    """Text that can be encoded: a lone surrogate becomes a question mark."""
     return text.encode("utf-8", "replace").decode()
 
 
@@ -150,7 +150,7 @@ def _beating(send: Send) -> Callable[[float], None]:
 def _prepare(loads: list[str], execute: str) -> Callable[..., Any]:
     from whyconv import registry
 
-    registry.pieces("task")  # imports all pieces now, in no trial's time
+    registry.pieces("task")  # imports all pieces now, so that no trial's time includes it
     for file in loads:
         registry.load(file)
     module, _, name = execute.partition(":")
@@ -161,7 +161,7 @@ def _prepare(loads: list[str], execute: str) -> Callable[..., Any]:
 
 
 def _try_out(platforms: str) -> None:
-    """Refuse surroundings in which JAX does not start, before trials fail in them one by one."""
+    """Refuse an environment in which JAX does not start, before trials fail one by one."""
     cache = os.environ.get("JAX_COMPILATION_CACHE_DIR", "")
     if not cache.isprintable():
         raise UserError(f"the cache folder {cache!a} is not named in UTF-8; set WHYCONV_CACHE to another.")
@@ -172,20 +172,20 @@ def _try_out(platforms: str) -> None:
     except Exception as error:
         if platforms == CPU:
             raise UserError(
-                f"JAX does not start here ({one_line(error)}); see which of the variables JAX_* and "
-                "XLA_FLAGS is wrong, and leave it out."
+                f"JAX does not start here ({one_line(error)}); find out which of the variables JAX_* and "
+                "XLA_FLAGS is wrong, and unset it."
             ) from error
         raise UserError(
-            f"JAX_PLATFORMS={platforms} was given, and JAX cannot use it here ({one_line(error)}); install a "
-            "JAX that can (docs/data.md), or leave the variable out."
+            f"JAX_PLATFORMS={platforms} was given, but JAX cannot use it here ({one_line(error)}); install a "
+            "JAX that can (docs/data.md), or unset the variable."
         ) from error
 
 
 def _take_pipes() -> tuple[queue.SimpleQueue[dict[str, Any]], Send]:
     """The two pipes, moved to where trials cannot read from them or print into them.
 
-    Standard output goes to the log from here on. A thread waits for the next line all the time,
-    and so notices at once, even in the middle of a trial, that the coordinator is gone.
+    From then on standard output goes to the log. A thread always waits for the next line, and so notices
+    at once, even in the middle of a trial, that the coordinator has ended.
     """
     incoming, outgoing = os.dup(0), os.dup(1)
     nothing = os.open(os.devnull, os.O_RDONLY)

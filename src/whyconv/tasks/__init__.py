@@ -1,14 +1,15 @@
-"""Tasks: distributions of labelled examples. They know nothing of networks."""
+"""Tasks: distributions of labelled examples. They know of networks only what these show (:mod:`.views`)."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BeforeValidator
 
 from whyconv.spec import Piece, build
+from whyconv.views import View
 
 if TYPE_CHECKING:
     import jax
@@ -39,15 +40,13 @@ class Task(Piece):
     Anything the task draws once (its patterns, say) comes from ``world``; example ``i`` comes from
     ``jax.random.fold_in(draws, i)`` alone. A larger sample therefore contains the smaller one, and
     training and test examples of one seed share their world.
-
-    A task that makes its examples of something it has read (images) holds that as ``stock``, whose arrays
-    reach every compiled program as arguments: it gives ``stock``, ``shuffle`` and ``assemble``, and is
-    ``streamed``: learners that can do so have examples made batch by batch, and none is held.
     """
 
     kind: ClassVar[str] = "task"
-    streamed: ClassVar[bool] = False
-    """Whether examples are better made batch by batch than once before training."""
+    classes: ClassVar[int] = 2
+    """The number of labels."""
+    signs: ClassVar[bool] = False
+    """Whether every entry of every input is -1 or +1."""
 
     @property
     @abstractmethod
@@ -58,40 +57,10 @@ class Task(Piece):
     def examples(self, world: jax.Array, draws: jax.Array, index: jax.Array) -> Sample:
         """The examples with these numbers; pure and traceable."""
 
-    def fetch(self) -> None:
-        """Have what the task reads on this machine, checked; called once before workers start."""
-
-    def stock(self, part: Part) -> Any:
-        """The arrays that examples for training or for testing are made of; nothing for a task that draws."""
-        del part
-        return ()
-
-    def shuffle(self, stock: Any, world: jax.Array, draws: jax.Array, epoch: int) -> Any:
-        """What the examples of an epoch have in common (an order of the stock), as NumPy arrays."""
-        del stock, world, draws, epoch
-        return ()
-
-    def assemble(
-        self, stock: Any, order: Any, world: jax.Array, draws: jax.Array, index: jax.Array
-    ) -> Sample:
-        """The examples with these numbers, from the stock in the order of an epoch; pure and traceable."""
-        del stock, order
-        return self.examples(world, draws, index)
-
-    @property
-    def fresh(self) -> bool:
-        """Whether every epoch of training has examples of its own."""
-        return False
-
-    def supply(self, part: Part) -> int | None:
-        """How many different examples there are for training or testing; None where there is no end."""
-        del part
-        return None
-
-    @property
-    def classes(self) -> int:
-        """The number of labels."""
-        return 2
+    def refusal(self, m: int, held_out: int, test_size: int) -> str:
+        """Why there are no m examples, of which some are held out, and as many tests; empty if there are."""
+        del m, held_out, test_size
+        return ""
 
     def tests(self) -> Mapping[str, Task]:
         """What a predictor is tested on, by a name that columns of the row carry; the plain test has none.
@@ -104,52 +73,65 @@ class Task(Piece):
         """What the streams of examples depend on; tasks that share it are paired example by example."""
         return self.canonical()
 
-    @property
-    def signs(self) -> bool:
-        """Whether every entry of every input is -1 or +1."""
-        return False
+    def points(self, world: jax.Array, view: View | None, exact: bool) -> WeightedPoints | None:
+        """Inputs that stand for all, with their probabilities, where the task knows them; else None.
 
-    @property
-    def population(self) -> int | None:
-        """The number of inputs of a task whose sample is every input once; None for a task that draws."""
-        return None
-
-    def finite_law(self, world: jax.Array) -> WeightedPoints | None:
-        """Every input with its label and probability, where they are few; None elsewhere."""
-        del world
-        return None
-
-    def set_law(self, world: jax.Array) -> WeightedPoints | None:
-        """The exact law for predictors that read only the *set* of an input's rows, where it is known.
-
-        One representative input for every set, with its probability; None where there is none.
+        A predictor that shows a ``view`` need not tell all inputs apart: one of each kind is enough.
+        ``exact``: also where there are so many that scoring them takes seconds.
         """
-        del world
-        return None
+        del world, view, exact
 
-    def pooled_error(self, world: jax.Array, parts: Callable[[np.ndarray], Any]) -> float | None:
-        """The exact error of readout . max(0, max over rows of scores), where it is known.
+    def facts(
+        self, world: jax.Array, view: View | None, exact: bool, risk: bool
+    ) -> Mapping[str, float | bool]:
+        """What the task knows of a predictor that shows this view without sampling, as columns of a row.
 
-        ``parts`` gives (scores, readout) for the rows an input may hold; seconds, where
-        :meth:`set_law` would list too many sets.
+        ``exact``: also an ``exact_error`` that takes seconds, where :meth:`points` has none.
+        ``risk``: also the squared ``risk`` E (y - f)^2, and what goes with it.
         """
-        del world, parts
-        return None
-
-    def threshold_facts(
-        self, world: jax.Array, filters: np.ndarray, bias: float
-    ) -> Mapping[str, float | bool] | None:
-        """What the task knows without sampling of f(x) = sum_i phi_b(<w_i, x>), phi_b the soft threshold.
-
-        ``filters`` = (w_1, w_2, ...), each of the input's shape, ``bias`` = b. None where the task has
-        nothing to say of such networks.
-        """
-        del world, filters, bias
-        return None
+        del world, view, exact, risk
+        return {}
 
     def data_digest(self) -> str | None:
         """The digest of the files the task reads; None for a task that reads none."""
         return None
+
+
+class StreamedTask(Task):
+    """A task whose examples are made, batch by batch, of something it has read (images).
+
+    What it has read is its ``stock``, whose arrays reach every compiled program as arguments. Learners that
+    can do so have examples made when a batch asks for them, and none is held.
+    """
+
+    @property
+    def fresh(self) -> bool:
+        """Whether every epoch of training has examples of its own."""
+        return False
+
+    @abstractmethod
+    def fetch(self) -> None:
+        """Have what the task reads on this machine, checked; called once before workers start."""
+
+    @abstractmethod
+    def stock(self, part: Part) -> Any:
+        """The arrays that examples for training or for testing are made of."""
+
+    def shuffle(self, stock: Any, world: jax.Array, draws: jax.Array, epoch: int) -> Any:
+        """What the examples of an epoch have in common (an order of the stock), as NumPy arrays."""
+        del stock, world, draws, epoch
+        return ()
+
+    @abstractmethod
+    def assemble(
+        self, stock: Any, order: Any, world: jax.Array, draws: jax.Array, index: jax.Array
+    ) -> Sample:
+        """The examples with these numbers, from the stock in the order of an epoch; pure and traceable."""
+
+    def examples(self, world: jax.Array, draws: jax.Array, index: jax.Array) -> Sample:
+        """The numbered training examples of the first epoch."""
+        stock = self.stock("train")
+        return self.assemble(stock, self.shuffle(stock, world, draws, 0), world, draws, index)
 
 
 TaskField = Annotated[Task, BeforeValidator(lambda value: build("task", value))]

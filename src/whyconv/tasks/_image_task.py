@@ -10,8 +10,8 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator, model_validator
 
 from whyconv.lazy import jax, jnp, np
-from whyconv.streams import pixel_order
-from whyconv.tasks import Part, Sample, Task, images
+from whyconv.pixels import pixel_order
+from whyconv.tasks import Part, Sample, StreamedTask, Task, images
 from whyconv.tasks.images.catalogue import DIGITS, known
 from whyconv.tasks.images.digits import SPLIT
 
@@ -19,7 +19,7 @@ CONTROLS = ("permuted", "shuffled_labels", "shift", "shifted_tests")
 """Fields that leave the examples the same ones."""
 
 
-class ImageTask(Task):
+class ImageTask(StreamedTask):
     """Examples made of the images of a set: training images for training, test images for testing.
 
     ``images`` is the set's name; *auto* becomes the first of ``preference`` that is on this machine, or the
@@ -29,13 +29,12 @@ class ImageTask(Task):
     Controls, each off by default; all of them see the same examples as the plain task:
 
     - ``permuted``: the pixels of the whole image go through one permutation, the same for every seed
-      (:func:`whyconv.streams.pixel_order`): no window sees neighbours any more;
+      (:func:`whyconv.pixels.pixel_order`): no window sees neighbours any more;
     - ``shuffled_labels``: labels of training examples that have nothing to do with them; tests keep theirs;
     - ``shifted_tests``: the trained predictor is also tested on images moved to the right by that many
       pixels, black moving in from the left. ``shift`` is such a test itself.
     """
 
-    streamed: ClassVar[bool] = True
     preference: ClassVar[tuple[str, ...]] = ("mnist",)
 
     images: str = "auto"
@@ -103,11 +102,6 @@ class ImageTask(Task):
         """Labels that have nothing to do with the images, uniform and independent."""
         word = words(jax.random.fold_in(draws, 8), index, 1)[:, 0]
         return jnp.where(word % 2 == 0, 1.0, -1.0) if self.classes == 2 else word % self.classes
-
-    def examples(self, world: jax.Array, draws: jax.Array, index: jax.Array) -> Sample:
-        """The numbered training examples of the first epoch."""
-        stock = self.stock("train")
-        return self.assemble(stock, self.shuffle(stock, world, draws, 0), world, draws, index)
 
     def assemble(
         self, stock: Any, order: Any, world: jax.Array, draws: jax.Array, index: jax.Array

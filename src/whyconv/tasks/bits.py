@@ -16,6 +16,7 @@ from pydantic import Field, model_validator
 from whyconv.lazy import jax, jnp, np
 from whyconv.spec import once
 from whyconv.tasks import Sample, Task, WeightedPoints
+from whyconv.views import View
 
 LARGEST_ENUMERATION = 20
 """Bits up to which all 2^n inputs are listed."""
@@ -54,6 +55,7 @@ class KPattern(Task, name="k-pattern"):
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 2"
+    signs: ClassVar[bool] = True
 
     n_bits: int = Field(16, ge=1, le=100_000)
     k_window: int = Field(4, ge=1, le=20)
@@ -102,15 +104,18 @@ class KPattern(Task, name="k-pattern"):
         """(n_bits,)."""
         return (self.n_bits,)
 
-    @property
-    def signs(self) -> bool:
-        """Inputs are -1 and +1."""
-        return True
-
-    @property
-    def population(self) -> int | None:
-        """2^n where the sample is to be every input once."""
-        return 2**self.n_bits if self.law == "all" else None
+    def refusal(self, m: int, held_out: int, test_size: int) -> str:
+        """Where the sample is to be every input once, m and test_size must be 2^n, and none is held out."""
+        if self.law != "all":
+            return ""
+        if held_out:
+            return "the task takes every input once, and none can be held out; take another law"
+        if {m, test_size} != {2**self.n_bits}:
+            return (
+                f"m = {m} and test_size = {test_size} were given, and the task takes every input once; set "
+                f"both to {2**self.n_bits}"
+            )
+        return ""
 
     @property
     def first_bit(self) -> int:
@@ -158,10 +163,10 @@ class KPattern(Task, name="k-pattern"):
             y = jnp.where(lots < self.label_noise, -y, y)
         return Sample((2 * bits[:, self.order(world)] - 1).astype(float), y)
 
-    def finite_law(self, world: jax.Array) -> WeightedPoints | None:
+    def points(self, world: jax.Array, view: View | None, exact: bool) -> WeightedPoints | None:
         """Every input with its probability, for n <= 16 and every law but a file's."""
         n = self.n_bits
-        if n > 16 or self.law == "file":
+        if not exact or n > 16 or self.law == "file":
             return None
         bits = (np.arange(2**n)[:, None] >> np.arange(n)[::-1]) & 1
         probability = np.full(2**n, 0.5**n)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Mapping
 from itertools import combinations
 from typing import Any, ClassVar, Literal
 
@@ -10,6 +10,7 @@ from pydantic import Field, model_validator
 
 from whyconv.lazy import jax, jnp, np
 from whyconv.tasks import Sample, Task, WeightedPoints
+from whyconv.views import Pooled, RowSet, View
 
 LARGEST_ENUMERATION = 8192
 
@@ -160,17 +161,21 @@ class Detection(Task, name="detection"):
         """Scrambled or not, the examples are the same ones."""
         return {name: value for name, value in self.canonical().items() if name != "scrambled"}
 
-    def set_law(self, world: jax.Array) -> WeightedPoints | None:
-        """Every set of patterns an input can hold, with its probability (noiseless case).
+    def _lists_sets(self) -> bool:
+        """Whether an input is known by its set of patterns, and there are at most 8192 sets."""
+        sets = 2 ** min(self.patterns - self.discriminative, 60)
+        kinds = 2 if self.conjunction == 1 else 1 + self.conjunction
+        return not (self.noise or self.scrambled or kinds * sets > LARGEST_ENUMERATION)
+
+    def points(self, world: jax.Array, view: View | None, exact: bool) -> WeightedPoints | None:
+        """For networks that read sets, every set of patterns an input can hold (noiseless case).
 
         The law of the spurious set T after a draws from s patterns is
         P(T) = surj(a, |T|) / s^a, with surj(a, t) the number of maps from a things onto t things
         (:mod:`whyconv.exact.pattern_sets`). None with noise, when scrambled, or when there are more
         than 8192 sets.
         """
-        sets = 2 ** min(self.patterns - self.discriminative, 60)
-        kinds = 2 if self.conjunction == 1 else 1 + self.conjunction
-        if self.noise or self.scrambled or kinds * sets > LARGEST_ENUMERATION:
+        if not isinstance(view, RowSet) or not self._lists_sets():
             return None
         from whyconv.exact.pattern_sets import surjections
 
@@ -188,15 +193,21 @@ class Detection(Task, name="detection"):
                     probability.append(chance)
         return WeightedPoints(np.stack(x), np.asarray(y), np.asarray(probability))
 
-    def pooled_error(self, world: jax.Array, parts: Callable[[np.ndarray], Any]) -> float | None:
-        """By subset maxima over the 2^(l-2) spurious sets, for the paper's own law and l <= 20."""
-        if self.noise or self.scrambled or self.conjunction > 1 or self.patterns > 20:
-            return None
+    def facts(
+        self, world: jax.Array, view: View | None, exact: bool, risk: bool
+    ) -> Mapping[str, float | bool]:
+        """The error of a max-pooling network by subset maxima over the 2^(l-2) spurious sets.
+
+        For the paper's own law and l <= 20, where there are too many sets to list.
+        """
+        unlike = self.noise or self.scrambled or self.conjunction > 1 or self.patterns > 20
+        if not exact or not isinstance(view, Pooled) or unlike or self._lists_sets():
+            return {}
         from whyconv.exact.pattern_sets import exact_error
 
         rows = np.asarray(self.pattern_matrix(jax.random.fold_in(world, 0)))
-        scores, readout = parts(rows)
-        return exact_error(np.asarray(scores, np.float64), np.asarray(readout, np.float64), self.positions)
+        scores = np.asarray((rows @ view.filters).T, np.float64)
+        return {"exact_error": exact_error(scores, np.asarray(view.readout, np.float64), self.positions)}
 
     def _labelled_sets(self) -> list[tuple[list[int], float, int]]:
         """The discriminative patterns an input may hold, with probability and label."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 from pydantic import Field, model_validator
 
 from whyconv.lazy import jax, jnp
+from whyconv.pixels import cut_apart, side_by_side
 from whyconv.tasks import Part, images
 from whyconv.tasks._image_task import ImageTask, on_device, words
 
@@ -81,16 +82,11 @@ class DigitGrid(ImageTask, name="digit-grid"):
         deciding = jnp.where((labels > 0)[:, None, None, None], stock.positive[which], stock.negative[which])
         here = jnp.arange(self.side**2) == place[:, None]
         x = jnp.where(here[:, :, None, None, None], deciding[:, None], stock.spurious[others])
-        rows, columns, colours = self.image_shape()
-        x = x.reshape(-1, self.side, self.side, rows, columns, colours).swapaxes(2, 3)
-        x = x.reshape(-1, self.side * rows, self.side * columns, colours)
-        return x, labels.astype(float)
+        return side_by_side(x, self.side), labels.astype(float)
 
     def inputs(self, x: jax.Array) -> jax.Array:
         """The image cut into its digits, row by row."""
-        rows, columns, colours = self.image_shape()
-        x = x.reshape(-1, self.side, rows, self.side, columns, colours).swapaxes(2, 3)
-        return x.reshape(-1, *self.shape)
+        return cut_apart(x, self.side).reshape(-1, *self.shape)
 
 
 def kinds(name: str, batches: tuple[int, ...] | None, part: Part, positive: int, negative: int) -> Kinds:

@@ -28,20 +28,23 @@ class ImageClasses(ImageTask, name="image-classes"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Figure 1 (CIFAR-10)"
     preference: ClassVar[tuple[str, ...]] = ("cifar-10",)
+    classes: ClassVar[int] = 10
 
     @property
     def shape(self) -> tuple[int, ...]:
         """(rows, columns, colours)."""
         return self.image_shape()
 
-    @property
-    def classes(self) -> int:
-        """Ten, for every set there is."""
-        return 10
-
-    def supply(self, part: Part) -> int:
-        """The number of images."""
-        return self.image_count(part)
+    def refusal(self, m: int, held_out: int, test_size: int) -> str:
+        """Images are taken once each."""
+        sizes: tuple[tuple[str, int, Part], ...] = (("m", m, "train"), ("test_size", test_size, "test"))
+        for name, count, part in sizes:
+            if count > (supply := self.image_count(part)):
+                return (
+                    f"{name} = {count} was given, but the task {self.name} has {supply} examples for that; "
+                    "take at most as many"
+                )
+        return ""
 
     def stock(self, part: Part) -> Labelled:
         """All images of a part."""

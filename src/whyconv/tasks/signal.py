@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from whyconv.lazy import jax, jnp, np
 from whyconv.tasks import Sample, Task
+from whyconv.views import Thresholds, View
 
 if TYPE_CHECKING:
     from whyconv.exact.signal.bayes import BayesRisk
@@ -296,10 +297,10 @@ class Signal(Task, name="signal"):
             return np.einsum("kij,nki->nkj", turn, vectors)
         return (vectors.reshape(len(vectors), -1) @ turn).reshape(vectors.shape)
 
-    def threshold_facts(
-        self, world: jax.Array, filters: np.ndarray, bias: float
-    ) -> Mapping[str, float | bool] | None:
-        """What is known of f(x) = sum_i phi_b(<w_i, x>): ``filters`` = (w_1, w_2, ...), ``bias`` = b.
+    def facts(
+        self, world: jax.Array, view: View | None, exact: bool, risk: bool
+    ) -> Mapping[str, float | bool]:
+        """What is known of f(x) = sum_i phi_b(<w_i, x>): the filters of a :class:`.Thresholds`, and b.
 
         - *alignment*: the mean, over the patches t that may hold a signal, of the largest cosine over nodes
           between w_i and mu_t, the mean of positive examples whose signal is in patch t (not rolled);
@@ -309,16 +310,18 @@ class Signal(Task, name="signal"):
         - *denoises*, for local nodes: 3 s_i <= b for all, s_i the standard deviation of <w_i, noise>, and
           b < <w_i, mu_i> where patch i may hold a signal.
         """
+        if not risk or not isinstance(view, Thresholds):
+            return {}
         from whyconv.exact.signal.risk import mixed_risk, population_risk
 
-        law = self.law(world)
-        nodes = self.unrotate(world, filters)
+        law, bias = self.law(world), view.bias
+        given = view.filters.reshape(-1, *self.shape)
+        nodes = self.unrotate(world, given)
         signal, holds = law.table[0], law.share > 0
         lengths = np.linalg.norm(nodes, axis=(1, 2))
         toward = np.einsum("nij,ij->ni", nodes, signal)
         cosine = toward / np.where(lengths > 0, lengths, 1)[:, None]
         facts: dict[str, float | bool] = {"alignment": float(cosine.max(axis=0)[holds].mean())}
-        given = np.asarray(filters, np.float64)
         own = np.eye(self.patches, dtype=bool)
         if len(given) != self.patches or np.any(given[~own]):
             return facts

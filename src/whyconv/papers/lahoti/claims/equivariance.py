@@ -207,7 +207,7 @@ def _train(kind: Kind, start: NDArray, world: _World, optimiser: str, rate: floa
         seen = jax.numpy.asarray(world.seen)
         before = learner.finish(job, state).scores(seen)
         while learner.progress(state) < 1:
-            state = learner.advance(job, state)
+            state = learner.advance(job, state, STEPS)
         fit = learner.finish(job, state)
         scores = fit.scores(seen)
         w, b = np.asarray(fit.params["w"]).reshape(start.shape), float(fit.params["b"])

@@ -87,7 +87,7 @@ def _run(
             state = learner.start(job)
             start = np.asarray(state.params["w"])[:, 0]
             for _ in range(steps):
-                state = learner.advance(job, state)
+                state = learner.advance(job, state, 1)
             ours = [np.asarray(part["w"])[:, 0] for part in (state.first, state.params)]
         plain = two_steps(
             start[0] if network == "cnn" else start, x, y, learner.first_bias(size), rates, learner.loss
