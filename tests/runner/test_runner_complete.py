@@ -90,7 +90,7 @@ def test_a_trial_that_ends_badly_costs_itself_only(tmp_path):
         assert each.status == ("failed" if each.error else "ok")
     assert errors == {does: {error} for does, error in FATES.items()}
     with Store.read(tmp_path) as store:
-        assert 'raise ValueError("a trial\\nthat fails")' in store.traceback(trial("raise").key)
+        assert 'raise ValueError("a trial\\nthat fails")' in store.contents().tracebacks()[trial("raise").key]
         assert store.verify() == []
     assert "noise" in (tmp_path / "workers.log").read_text()
 
