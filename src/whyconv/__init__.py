@@ -6,9 +6,10 @@
 >>> whyconv.check("brutzkus")  # doctest: +SKIP
 """
 
-from whyconv.api import Run, check, open_runs, run
+from whyconv.api import check, open_runs, run
 from whyconv.errors import UserError
 from whyconv.registry import load
+from whyconv.runs import Run
 
 __version__ = "0.1.0"
 

@@ -8,109 +8,25 @@ from __future__ import annotations
 import shlex
 import time
 import traceback
+import warnings
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from whyconv import registry
 from whyconv.errors import UserError, said
 from whyconv.paths import given_path
-from whyconv.settings import changes, configure
-from whyconv.studies import Judgement, Point, Study
-from whyconv.trial import Row
+from whyconv.progress import Progress
+from whyconv.runner.coordinator import complete
+from whyconv.runner.events import Event, Options
+from whyconv.runner.opened import open_folder
+from whyconv.runs import Run, runs_of
+from whyconv.settings import configure
+from whyconv.spec import to_json
+from whyconv.tasks.images import use_folder
 from whyconv.verdict import Evidence, Verdict, control_fault
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from whyconv.runner.events import Event
-    from whyconv.runner.opened import Opened
-
 RUNS = "whyconv-runs"
-
-
-@dataclass(frozen=True)
-class Run:
-    """A study with its rows: ``table``, ``summary``, ``tables``, ``figure()``, ``judgement``, ``verdict``."""
-
-    study: Study
-    points: list[Point]
-    rows: Mapping[str, Row]
-    out: Path
-    command: str
-    preset: str = ""
-
-    @cached_property
-    def table(self) -> pd.DataFrame:
-        """One line per finished trial: its labels, its seed, and what was measured."""
-        return self.study.table(self.points, self.rows)
-
-    @cached_property
-    def judgement(self) -> Judgement | None:
-        """The study's verdict on its rows and that of its control; None while trials are missing.
-
-        None, too, for settings that are shown and not judged.
-        """
-        if self.study.unjudged():
-            return None
-        return self.study.judge(self.table) if self.finished else None
-
-    @property
-    def verdict(self) -> str:
-        """The verdict in a word; ``incomplete`` while good rows are missing, ``shown`` if not judged."""
-        if self.judgement is not None:
-            return self.judgement.evidence.verdict
-        return "shown" if self.study.unjudged() and self.finished else "incomplete"
-
-    @property
-    def finished(self) -> bool:
-        """Whether every trial has a good row."""
-        found = [self.rows.get(point.trial.key) for point in self.points]
-        return bool(found) and all(row is not None and row.status == "ok" for row in found)
-
-    @cached_property
-    def variant(self) -> str:
-        """The settings that differ from the preset's, as on the command line; empty for a preset as it is."""
-        return ", ".join(changes(self.study, self.preset)) if self.preset else ""
-
-    def figures(self) -> dict[str, Any]:
-        """The study's charts by title."""
-        return self.study.figures(self.table)
-
-    def figure(self) -> Any:
-        """The study's first chart."""
-        return next(iter(self.figures().values()))
-
-    @cached_property
-    def summary(self) -> pd.DataFrame:
-        """Mean, 95 % interval and count of the study's outcome, such as the test error, for every point."""
-        from whyconv.measure.intervals import summarise
-
-        labels = list(dict.fromkeys(name for point in self.points for name in point.labels))
-        return summarise(self.study.measured(self.table), labels, self.study.outcome)
-
-    @cached_property
-    def tables(self) -> dict[str, pd.DataFrame]:
-        """The study's derived tables by title; none before a trial has finished."""
-        return self.study.tables(self.table) if len(self.table) else {}
-
-    @property
-    def failed(self) -> list[str]:
-        """One line for every failed trial."""
-        return list(self.failures.values())
-
-    @property
-    def failures(self) -> dict[str, str]:
-        """The same lines by the key of the trial's row."""
-        found = {}
-        for point in self.points:
-            row = self.rows.get(point.trial.key)
-            if row is not None and row.status == "failed":
-                labels = ", ".join(f"{name} {value}" for name, value in point.labels.items())
-                found[row.key] = f"{labels}, seed {point.trial.seed}: {row.error}"
-        return found
 
 
 def run(
@@ -143,12 +59,7 @@ def run(
     fit into cores, memory or disk is refused, unless by ``force``. ``strict_environment`` computes anew what
     was computed with other versions or on another kind of processor.
     """
-    from whyconv.runner.coordinator import complete
-    from whyconv.runner.events import Options
-
     if data is not None:
-        from whyconv.tasks.images import use_folder
-
         use_folder(data)
     loads = [load] if isinstance(load, str | Path) else list(load)
     for file in loads:
@@ -172,8 +83,6 @@ def run(
     if watch is not None:
         summary = complete(chosen, folder, options, watch)
     else:
-        from whyconv.cli.terminal import Progress
-
         with Progress(chosen) as progress:
             summary = complete(chosen, folder, options, progress.watch)
     return Run(chosen, summary.points, summary.rows, folder, line, preset)
@@ -189,8 +98,6 @@ def _command(
     data: str | Path | None = None,
 ) -> str:
     """The command line that does the same."""
-    from whyconv.spec import to_json
-
     words = ["whyconv", "run", study, "--preset", preset]
     if isinstance(assignments, Mapping):
         assignments = [f"{k}={v if isinstance(v, str) else to_json(v)}" for k, v in assignments.items()]
@@ -296,31 +203,7 @@ def open_runs(folder: str | Path, load: str | Path | Iterable[str | Path] = ()) 
 
     What is damaged, and what cannot be shown without a file of pieces of one's own, is a warning.
     """
-    import warnings
-
-    from whyconv.runner.opened import open_folder
-
     found = open_folder(folder, [load] if isinstance(load, str | Path) else load)
     for sentence in (*found.problems, *found.remarks):
         warnings.warn(sentence, stacklevel=2)
     return runs_of(found)
-
-
-def unfit(run: Run) -> str:
-    """Why the rows of a run cannot be judged and drawn, in a sentence; empty if they can.
-
-    Rows of others may hold a word where the study expects a number.
-    """
-    try:
-        _ = run.judgement, run.tables, len(run.table) and run.summary
-    except Exception as error:
-        return f"{run.study.name} cannot be judged and drawn from these rows ({said(error)})."
-    return ""
-
-
-def runs_of(found: Opened) -> list[Run]:
-    """The runs of an opened folder."""
-    return [
-        Run(each.study, each.points, found.rows, found.folder, each.record.command, each.record.preset)
-        for each in found.runs
-    ]

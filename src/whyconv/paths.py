@@ -1,8 +1,11 @@
-"""Checks of the names of files and folders that users give."""
+"""Names of files and folders that users give, checked; and the folder of what can be fetched again."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+
+import platformdirs
 
 from whyconv.errors import UserError
 
@@ -25,3 +28,11 @@ def given_path(name: str | Path) -> Path:
             f"write ./{text}."
         )
     return Path(text)
+
+
+def cache_folder(environ: Mapping[str, str]) -> Path:
+    """WHYCONV_CACHE; else ``whyconv`` in XDG_CACHE_HOME, or in the user's cache folder on this system."""
+    if own := environ.get("WHYCONV_CACHE"):
+        return Path(own)
+    home = environ.get("XDG_CACHE_HOME")
+    return Path(home) / "whyconv" if home else platformdirs.user_cache_path("whyconv", appauthor=False)

@@ -1,10 +1,11 @@
 """What a run says: one of a thing is singular."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
 
-from whyconv import api
+from whyconv import api, progress
 from whyconv.cli import main as cli
 from whyconv.cli import terminal
 from whyconv.learners import Cost
@@ -20,24 +21,35 @@ class Quiet:
 
     adaptive = False
 
-    def outlook(self):
-        return []
-
     def data(self):
         return ""
 
 
-def said(capsys, planned, done, **study):
-    with terminal.Progress(type("Study", (Quiet,), study)()) as progress:
-        progress.watch(planned)
-        progress.watch(Finished({}, "key", "ok", 1.0, "", done, planned.total))
+def lasting(*minutes):
+    """Trials that take so many minutes, as far as a forecast asks."""
+    return tuple(
+        SimpleNamespace(
+            key=str(place), m=1, network=None, form=None, program="p", streams=False,
+            task=SimpleNamespace(shape=()),
+            learner=SimpleNamespace(cost=lambda *_, flops=60 * RATE * each: Cost(flops, 2 * flops, 0.0)),
+        )
+        for place, each in enumerate(minutes)
+    )  # fmt: skip
+
+
+def said(capsys, planned, done, adaptive=False):
+    """What is said of a plan, whose new trials take no time unless given, and of a trial that ends."""
+    study, planned = Quiet(), replace(planned, new=planned.new or lasting(0))
+    study.adaptive = adaptive
+    with progress.Progress(study) as watcher:
+        watcher.watch(planned)
+        watcher.watch(Finished({}, planned.new[0].key, "ok", 1.0, "", done, planned.total))
     return capsys.readouterr().err
 
 
 @pytest.fixture(autouse=True)
 def wide(monkeypatch):
     monkeypatch.setenv("COLUMNS", "200")
-    monkeypatch.setattr(terminal.Progress, "_expect", lambda self, key: 1.0)
 
 
 def test_one_trial_on_one_worker(capsys):
@@ -64,22 +76,10 @@ def test_one_failed_and_one_from_elsewhere(capsys):
 
 
 def test_a_trial_that_is_put_back_is_told_as_it_is(capsys):
-    with terminal.Progress(Quiet()) as progress:
-        progress.watch(PutBack({"arm": "[/red]"}, "key", "worker died: killed by SIGKILL"))
+    with progress.Progress(Quiet()) as watcher:
+        watcher.watch(PutBack({"arm": "[/red]"}, "key", "worker died: killed by SIGKILL"))
     told = capsys.readouterr().err
     assert told == "put back, to be tried again: arm [/red]: worker died: killed by SIGKILL\n"
-
-
-def lasting(*minutes):
-    """Trials that take so many minutes, as far as a forecast asks."""
-    return tuple(
-        SimpleNamespace(
-            key=str(place), m=1, network=None, form=None, program="p", streams=False,
-            task=SimpleNamespace(shape=()),
-            learner=SimpleNamespace(cost=lambda *_, flops=60 * RATE * each: Cost(flops, 2 * flops, 0.0)),
-        )
-        for place, each in enumerate(minutes)
-    )  # fmt: skip
 
 
 @pytest.mark.parametrize(
@@ -89,14 +89,14 @@ def test_a_run_that_goes_on_takes_the_time_of_the_trials_left(capsys, left, word
     trials = lasting(*[0] * 9, 10)
     kept = frozenset(trial.key for trial in trials) - {str(left)}
     plan = Planned(10, 9, 0, {"never run": 1}, 0, (trials[left],), kept)
-    assert words in said(capsys, plan, 10, outlook=lambda self: trials)
+    assert words in said(capsys, plan, 10)
 
 
 def test_an_adaptive_run_counts_what_is_to_follow(capsys):
     trials = lasting(1, 1, 1, 1, 6, 8)
-    plan = Planned(3, 2, 0, {"never run": 1}, 0, (trials[2],), frozenset("01"))
-    told = said(capsys, plan, 3, outlook=lambda self: trials, adaptive=True)
-    assert "others follow from what these show, about 6 in all" in told
+    plan = Planned(3, 2, 0, {"never run": 1}, 0, (trials[2],), frozenset("01"), trials)
+    told = said(capsys, plan, 3, adaptive=True)
+    assert "; adaptive: about 6 expected in all." in told
     assert "About 16 min on 1 worker (at most 32 min)" in told
 
 

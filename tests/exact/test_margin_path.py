@@ -7,7 +7,8 @@ from scipy.optimize import minimize_scalar
 from sklearn.svm import LinearSVC
 
 from whyconv.exact.margins import margin_path, max_margin
-from whyconv.exact.margins.margin_path import GAP, SoftMargins, bracket, follow, line_search
+from whyconv.exact.margins.hard_margin import GAP, bracket, follow
+from whyconv.exact.margins.margin_path import SoftMargins, line_search
 
 THRESHOLD = 1e-6
 

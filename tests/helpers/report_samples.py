@@ -90,7 +90,7 @@ def page(**more) -> Page:
         "title": "A report",
         "claims": [claim("brutzkus.lemma5.2"), claim("brutzkus.thm4.2", verdict="vacuous")],
         "sections": [section()],
-        "environment": {"whyconv": "0.1.0"},
+        "environments": [{"whyconv": "0.1.0"}],
         "command": "whyconv report runs",
     }
     return Page(**{**given, **more})

@@ -162,7 +162,7 @@ def test_everything_given_is_escaped():
                 tables={evil: pd.DataFrame({evil: [evil]})},
             )
         ],
-        environment={evil: evil},
+        environments=[{evil: evil}],
         command=evil,
     )  # fmt: skip
     got = render(hostile)
@@ -170,6 +170,93 @@ def test_everything_given_is_escaped():
     assert len(found.all("script")) == 5  # the mark, the specs, the dark theme, Vega, the page's own
     assert not [script for script in found.scripts if "alert(" in script and "\\u003c" not in script]
     assert got.count("<script>alert") == 0
+
+
+MARK = "onerror=alert(1)"
+EVIL = f"\"'></script></style></pre></textarea><img src=x {MARK}><script>alert(1)</script>"
+"""Ends whatever it stands in, then starts elements of its own."""
+
+
+def of_claim(**changes):
+    return {"claims": [claim("a", **changes)], "sections": []}
+
+
+def of_section(**changes):
+    return {"claims": [], "sections": [section(**{"figures": {}, **changes})]}
+
+
+def judged(**changes):
+    return of_section(judgement=Judgement(Evidence("holds"), Evidence(**changes)))
+
+
+def of_chart(**changes):
+    return of_section(figures={"Figure": learning_curves(rows(1)).properties(**changes)})
+
+
+VARIABLES = {
+    **{f"page {name}": {name: EVIL} for name in ("title", "command")},
+    "note": {"notes": [EVIL]},
+    "environment": {"environments": [{EVIL: EVIL}]},
+    "one of two environments": {"environments": [{"packages": {EVIL: EVIL}}, {}]},
+    **{
+        f"claim's {name}": of_claim(**{name: EVIL})
+        for name in (
+            "statement",
+            "reference",
+            "verdict",
+            "expected",
+            "control",
+            "control_verdict",
+            "traceback",
+        )
+    },
+    "claim's control's verdict": of_claim(control_verdict=EVIL),
+    "claim's paper": of_claim(reference="", paper=EVIL),
+    "claim's name": {"claims": [claim(EVIL)], "sections": []},
+    "claim's number": of_claim(numbers={"n": EVIL}),
+    "claim's number's name": of_claim(numbers={EVIL: 1}),
+    "claim's number behind a click": of_claim(numbers={f"{place}{EVIL}": place for place in range(9)}),
+    **{
+        f"study's {name}": of_section(**{name: EVIL})
+        for name in ("study", "title", "reference", "criterion", "control_note", "command", "rule")
+    },
+    "study's reason": of_section(judgement=None, unjudged=EVIL),
+    "study's setting": of_section(settings={EVIL: {EVIL: EVIL}}),
+    "failed trial": of_section(failed=[EVIL]),
+    "traceback": of_section(failed=["a trial"], tracebacks={"a trial": EVIL}),
+    "verdict": of_section(judgement=Judgement(Evidence(EVIL), Evidence("fails"))),
+    "control": judged(verdict=EVIL),
+    "evidence": judged(verdict="fails", numbers={EVIL: EVIL}),
+    "table's title": of_section(tables={EVIL: pd.DataFrame({"a": [1]})}),
+    "table's head": of_section(tables={"T": pd.DataFrame({EVIL: [1]})}),
+    "table's cell": of_section(tables={"T": pd.DataFrame({"a": [EVIL]})}),
+    "outcome": of_section(outcome=EVIL, summary=summarise(rows(2), ["arm"], "test_error")),
+    "arm in the summary": of_section(summary=summarise(rows(2).assign(arm=EVIL), ["arm"], "test_error")),
+    "picture's title": of_section(pictures={EVIL: "<svg/>"}),
+    "picture": of_section(pictures={"P": f"<svg>{EVIL}</svg>"}),
+    "what was learned": of_section(learned={EVIL: EVIL}),
+    "figure's title": of_section(figures={EVIL: learning_curves(rows(1))}),
+    "chart's title": of_chart(title=EVIL),
+    "chart's description": of_chart(description=EVIL),
+    "arm in a chart": of_section(figures={"F": learning_curves(rows(1, arms=("MLP",)).replace("MLP", EVIL))}),
+}
+
+
+@pytest.mark.parametrize("name", VARIABLES)
+def test_every_variable_of_the_templates_is_escaped(name):
+    """It is on the page: as text, in an attribute, in JSON, or in a file that an address holds."""
+    got = render(page(**VARIABLES[name]))
+    found = Outline(got)
+    values = [value for _, attrs in found.found for value in attrs.values() if value]
+    held = [decoded(value).decode("utf-8", "replace") for value in values if value.startswith("data:")]
+    anchor = "onerror-alert-1-"  # of identifiers only letters and digits are left
+    assert any(MARK in each or anchor in each for each in [*found.words, *values, *held])
+    assert not [attrs for attrs in found.all("img") if not attrs["src"].startswith("data:")]
+    assert not [attrs for _, attrs in found.found if "onerror" in attrs]
+    charts = sum("specs" in attrs.values() for attrs in found.all("script"))
+    assert len(found.all("script")) == 4 + charts  # the mark, the dark theme, Vega, the page's own
+    for script in found.scripts:
+        assert MARK not in script or json.loads(script)
 
 
 def test_an_empty_report_says_so():

@@ -5,14 +5,19 @@ import math
 
 import pytest
 
+from whyconv import text
 from whyconv.report import layers, notation, wording
+from whyconv.report.html import TEMPLATES
 from whyconv.report.notation import prose
-from whyconv.report.wording import badge, count, duration, number, numbers, undecided
+from whyconv.report.wording import number
 from whyconv.studies import Judgement
+from whyconv.text import count, duration, undecided
 from whyconv.verdict import Evidence
 
+VALUES = TEMPLATES.get_template("values.html").module
 
-@pytest.mark.parametrize("module", [layers, notation, wording])
+
+@pytest.mark.parametrize("module", [layers, notation, text, wording])
 def test_the_examples_in_the_docstrings(module):
     tried = doctest.testmod(module)
     assert tried.attempted
@@ -20,7 +25,7 @@ def test_the_examples_in_the_docstrings(module):
 
 
 @pytest.mark.parametrize(
-    ("value", "text"),
+    ("value", "words"),
     [
         (0, "0"), (0.0, "0"), (-3, "−3"), (0.5, "0.5"), (12.345678, "12.35"), (123456.7, "123,457"),
         (4294967296, "4,294,967,296"), (1e-3, "0.001"), (9.9999e-5, "1 × 10<sup>−4</sup>"),
@@ -28,15 +33,15 @@ def test_the_examples_in_the_docstrings(module):
         (False, "no"), ("<b>", "&lt;b&gt;"),
     ],
 )  # fmt: skip
-def test_numbers(value, text):
-    assert number(value) == text
+def test_numbers(value, words):
+    assert number(value) == words
 
 
 def test_many_numbers_wait_behind_a_click():
-    got = numbers({f"n{place}": place for place in range(7)}, at_most=5)
+    got = VALUES.numbers({f"n{place}": place for place in range(7)}, at_most=5)
     assert "2 more" in got
     assert got.count("<dt>") == 7
-    assert numbers({}) == ""
+    assert VALUES.numbers({}) == ""
 
 
 def test_more_seeds_are_asked_for_where_they_can_decide():
@@ -54,7 +59,7 @@ def test_more_seeds_are_asked_for_where_they_can_decide():
 def test_small_words():
     assert (count(0, "row"), count(1, "row"), count(1234, "row")) == ("no rows", "1 row", "1,234 rows")
     assert [duration(s) for s in (0.25, 60, 600, 7200, None)] == ["250 ms", "60.0 s", "10 min", "2.0 h", ""]
-    assert badge("incomplete") == '<span class="badge unknown">incomplete</span>'
+    assert VALUES.badge("incomplete") == '<span class="badge unknown">incomplete</span>'
 
 
 @pytest.mark.parametrize(

@@ -7,10 +7,9 @@ import json
 import os
 import sys
 
-from runner_fakes import FakeGrid, options
+from runner_fakes import FakeGrid, completed, options
 
 from whyconv.errors import UserError
-from whyconv.runner.coordinator import complete
 from whyconv.runner.events import Finished, Interrupted
 
 
@@ -22,7 +21,7 @@ def tell(event):
 settings = {name: json.loads(value) for name, _, value in (text.partition("=") for text in sys.argv[2:])}
 chosen = {name: settings.pop(name) for name in ("workers", "limit") if name in settings}
 try:
-    summary = complete(FakeGrid(**settings), sys.argv[1], options(**chosen), tell)
+    summary = completed(FakeGrid(**settings), sys.argv[1], options(**chosen), tell)
 except UserError as error:
     sys.exit(f"refused: {error}")
 except Interrupted as error:

@@ -12,6 +12,8 @@ import signal
 import sys
 import threading
 import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
 
@@ -19,7 +21,8 @@ from pydantic import Field
 
 from whyconv.learners import Cost, Learner
 from whyconv.networks import Network
-from whyconv.runner.events import Options
+from whyconv.runner.coordinator import complete
+from whyconv.runner.events import Event, Finished, Options
 from whyconv.studies import Point, Study
 from whyconv.tasks import Task
 from whyconv.trial import Row, Trial
@@ -145,6 +148,32 @@ def outcome(of: Trial) -> tuple[dict[str, Any], dict[str, Any]]:
     """Numbers that depend on the trial's identity alone."""
     number = int(hashlib.sha256(of.key.encode()).hexdigest()[:12], 16) / 16**12
     return {"value": number, "third": number / 3, "count": of.m}, {"loss": [number, number / 7]}
+
+
+@dataclass(frozen=True)
+class Completed:
+    """A run: its points and rows, and what its events and rows add up to."""
+
+    points: list[Point]
+    rows: Mapping[str, Row]
+    ran: int
+
+    total = property(lambda self: len(self.rows))
+    reused = property(lambda self: self.total - self.ran)
+    failed = property(lambda self: sum(row.status == "failed" for row in self.rows.values()))
+
+
+def completed(study: Study, out: Any, how: Options, watch: Callable[[Event], None] = id) -> Completed:
+    """``complete``, with the rows counted that were computed in this run."""
+    ran = set()
+
+    def count(event: Event) -> None:
+        if isinstance(event, Finished):
+            ran.add(event.key)
+        watch(event)
+
+    summary = complete(study, out, how, count)
+    return Completed(summary.points, summary.rows, len(ran))
 
 
 def options(**changes: Any) -> Options:

@@ -17,6 +17,7 @@ from runner_fakes import (
     FakeRefusal,
     FakeSearch,
     FakeTwice,
+    completed,
     options,
     row,
     trial,
@@ -33,7 +34,7 @@ from whyconv.runner.store import Store
 def run(study, out, **changes):
     """The events of a run, and its summary."""
     events = []
-    summary = complete(study, out, options(**changes), events.append)
+    summary = completed(study, out, options(**changes), events.append)
     return events, summary
 
 
@@ -307,7 +308,7 @@ def test_an_idle_worker_that_is_killed_is_replaced(tmp_path, started, pause):
             time.sleep(pause)
 
     start = next(m for m in range(10, 20) if row(trial(m=m)).result["value"] < 0.5)
-    summary = complete(FakeSearch(seeds=1, start=start), tmp_path, options(), kill)
+    summary = completed(FakeSearch(seeds=1, start=start), tmp_path, options(), kill)
     assert summary.ran > 1
     assert summary.failed == 0
     assert len(started) == 2

@@ -3,7 +3,7 @@
 import shutil
 
 import pytest
-from runner_fakes import FakeGrid, options, row, trial
+from runner_fakes import FakeGrid, completed, options, row, trial
 
 from whyconv.errors import UserError
 from whyconv.runner import environment
@@ -16,7 +16,7 @@ HERE = environment.identity(environment.describe())
 
 def run(study, out, **changes):
     events = []
-    return complete(study, out, options(**changes), events.append), events[0]
+    return completed(study, out, options(**changes), events.append), events[0]
 
 
 @pytest.fixture

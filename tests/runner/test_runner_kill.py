@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
-from runner_fakes import FakeGrid, options, trial
+from runner_fakes import FakeGrid, completed, options, trial
 
 from whyconv.runner.coordinator import complete
 from whyconv.runner.export import export
@@ -129,7 +129,7 @@ def test_a_damaged_checkpoint_costs_time_only(tmp_path, monkeypatch):
     (folder / "checkpoints").mkdir(parents=True)
     (folder / "checkpoints" / f"{trial('steps').key}.npz").write_bytes(b"PK nonsense")
     (folder / "checkpoints" / "half.npz.123.tmp").write_bytes(b"half")
-    summary = complete(FakeGrid(does=("steps",), ms=(10,), seeds=1), folder, options())
+    summary = completed(FakeGrid(does=("steps",), ms=(10,), seeds=1), folder, options())
     assert summary.failed == 0
     assert not (folder / "checkpoints").exists()
 
@@ -142,7 +142,7 @@ def test_a_checkpoint_whose_row_is_there_goes_with_the_next_run(tmp_path):
     (folder / "checkpoints").mkdir()
     (folder / "checkpoints" / f"{trial().key}.npz").write_bytes(b"old")
     (folder / "checkpoints" / f"{trial().key}.npz.77.tmp").write_bytes(b"older")
-    assert complete(study, folder, options()).ran == 0
+    assert completed(study, folder, options()).ran == 0
     assert {path.name for path in folder.iterdir()} == {"whyconv.sqlite", "lock", "acknowledged"}
 
 
@@ -230,4 +230,4 @@ def test_a_full_disk_in_the_middle_of_a_run_is_told(tmp_path):
     assert len(acknowledged) > 10
     with Store.read(tmp_path / "out") as store:
         assert acknowledged <= set(store.rows())
-    assert complete(FakeGrid(seeds=300), tmp_path / "out", options()).reused >= len(acknowledged)
+    assert completed(FakeGrid(seeds=300), tmp_path / "out", options()).reused >= len(acknowledged)

@@ -1,6 +1,6 @@
 """A plan is made once if rows do not matter to it, and never from failed rows."""
 
-from runner_fakes import FakeGrid, FakeSearch, options, row, trial
+from runner_fakes import FakeGrid, FakeSearch, completed, options, row, trial
 
 from whyconv.runner.coordinator import complete
 from whyconv.runner.planning import Planner
@@ -21,8 +21,8 @@ def test_a_grid_is_planned_once(tmp_path, monkeypatch):
 
 def test_a_search_is_planned_every_round(tmp_path, monkeypatch):
     calls = counting(FakeSearch, monkeypatch)
-    summary = complete(FakeSearch(seeds=1), tmp_path, options())
-    assert len(calls) == 2 + len(summary.rows)  # before there is a store, at first, and after every round
+    summary = completed(FakeSearch(seeds=1), tmp_path, options())
+    assert len(calls) == 2 + summary.total  # before there is a store, at first, and after every round
 
 
 def test_failed_rows_are_not_shown():

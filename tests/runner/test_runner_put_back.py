@@ -4,7 +4,7 @@ import os
 import signal
 
 import pytest
-from runner_fakes import FakeGrid, options, outcome, trial
+from runner_fakes import FakeGrid, completed, options, outcome, trial
 
 from whyconv.runner import pool
 from whyconv.runner.coordinator import complete
@@ -82,6 +82,6 @@ def test_a_kill_by_somebody_else(tmp_path, monkeypatch):
 
     monkeypatch.setattr(pool._Worker, "__init__", noting)
     study = FakeGrid(does=("beat",), ms=(10,), seeds=1)
-    summary = complete(study, tmp_path, options(workers=1), kill)
+    summary = completed(study, tmp_path, options(workers=1), kill)
     assert killed
     assert (summary.ran, summary.failed, len(workers)) == (1, 0, 2)

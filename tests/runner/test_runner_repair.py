@@ -6,7 +6,7 @@ import shutil
 import sqlite3
 
 import pytest
-from runner_fakes import FakeGrid, options, row, trial
+from runner_fakes import FakeGrid, completed, options, row, trial
 
 from whyconv.runner import database, journal, salvage
 from whyconv.runner.carve import carved
@@ -109,7 +109,7 @@ def test_a_run_says_what_it_repaired_and_computes_what_was_lost(tmp_path):
     content[place + 12] ^= 1
     (folder / FILE).write_bytes(content)
     events = []
-    summary = complete(study, folder, options(), events.append)
+    summary = completed(study, folder, options(), events.append)
     assert isinstance(events[0], Repaired)
     assert events[0].repair.lost == {lost} and events[0].repair.rows == 5
     assert events[1].new_by_reason == {"the stored row was damaged": 1}

@@ -9,9 +9,9 @@ import warnings
 from pathlib import Path
 
 import pytest
-from runner_fakes import FakeGrid, options, row, trial
+from runner_fakes import FakeGrid, completed, options, row, trial
 
-from whyconv.api import open_runs, runs_of
+from whyconv.api import open_runs
 from whyconv.errors import UserError
 from whyconv.report.assemble import assemble
 from whyconv.report.html import Page, write
@@ -23,6 +23,7 @@ from whyconv.runner.opened import open_folder
 from whyconv.runner.seal import environment_id, run_id, sealed
 from whyconv.runner.store import Store
 from whyconv.runner.verify import verify
+from whyconv.runs import runs_of
 from whyconv.spec import to_json
 
 STUDY = FakeGrid(seeds=2)
@@ -102,7 +103,7 @@ def test_rows_without_their_pieces_are_on_the_page_and_in_the_export(folder, tmp
     found = open_folder(folder)
     assert [run.study for run in found.unplanned] == ["not-here"]
     assert len(found.loose()) == 4
-    page = assemble(found, tmp_path / "page.html", [], "").read_text()
+    page = assemble(found, runs_of(found), tmp_path / "page.html", [], "").read_text()
     assert "Rows whose study is not here" in page and "is shown as rows alone" in page
     assert str(round(row(trial()).result["value"], 4))[:5] in page
     done = export(folder)
@@ -201,7 +202,7 @@ def test_a_run_follows_no_link_and_waits_for_no_pipe(tmp_path, name, kind):
     else:
         os.mkfifo(folder / name)
     if name == "workers.log":  # made anew by every run
-        assert complete(STUDY, folder, options()).failed == 0
+        assert completed(STUDY, folder, options()).failed == 0
     else:
         with pytest.raises(UserError, match=name):
             complete(STUDY, folder, options())
@@ -255,7 +256,8 @@ def test_words_where_numbers_belong_leave_a_page_and_a_sentence(folder, tmp_path
     with Store.open(folder) as store:
         store.put(row(trial("work", 10, 0), result={"value": "hello"}), 0.5)
     monkeypatch.setattr(FakeGrid, "judge", lambda self, table: table["value"].sum() / 2)
-    page = assemble(open_folder(folder), tmp_path / "page.html", [], "").read_text()
+    found = open_folder(folder)
+    page = assemble(found, runs_of(found), tmp_path / "page.html", [], "").read_text()
     assert "fake-grid cannot be judged and drawn from these rows (TypeError" in page
 
 

@@ -7,12 +7,13 @@ import pandas as pd
 import pytest
 from runner_fakes import FakeGrid, options, row, trial
 
-from whyconv.api import Run, open_runs
+from whyconv.api import open_runs
 from whyconv.cli import terminal
 from whyconv.cli.main import _json, _run_as_json
 from whyconv.report.assemble import section
-from whyconv.report.sections import study_section
+from whyconv.report.html import Page, render
 from whyconv.runner.coordinator import complete
+from whyconv.runs import Run
 from whyconv.studies import Judgement
 from whyconv.verdict import Evidence
 
@@ -62,7 +63,7 @@ def test_json_has_nothing_but_finite_numbers(done):
     def refuse(name):
         raise AssertionError(name)
 
-    told = json.loads(json.dumps(_run_as_json(done)), parse_constant=refuse)
+    told = json.loads(_json(_run_as_json(done)), parse_constant=refuse)
     assert told["outcome"] == "value"
     assert told["tables"][TITLE] == [
         {"arm": "a", "m*": "421 [380, 460]", "low": 0.5, "seconds": 4.0},
@@ -164,7 +165,7 @@ def test_tables_of_no_lines_or_columns_can_be_printed(capsys):
 
 
 def test_the_page_shows_them_open_below_the_figures(done):
-    text = study_section(section(done), "here")
+    text = render(Page("t", sections=[section(done)]))
     assert TITLE in text
     assert text.index(TITLE) < text.index("Mean value with 95 % intervals") < text.index("Settings")
     assert "<td>421 [380, 460]</td>" in text and text.count('<td class="number">–</td>') == 2

@@ -12,11 +12,11 @@ from typing import Any
 from whyconv import registry
 from whyconv.cli.plain_text import unmarked, wrapped
 from whyconv.errors import UserError
-from whyconv.report.wording import count
-from whyconv.runner.forecast import duration, forecast
+from whyconv.runner.forecast import forecast
 from whyconv.settings import configure
 from whyconv.spec import Piece, Spec, plain
 from whyconv.system import cores
+from whyconv.text import count, rough_duration
 
 
 def everything(paper: str = "") -> dict[str, list[dict[str, str]]]:
@@ -223,8 +223,8 @@ def _study(told: dict[str, Any], width: int) -> str:
         trials, seeds = count(preset["trials"], "trial"), count(preset["seeds"], "seed")
         lines += paragraph(
             f"preset {name}: {about}{trials}, {seeds}, about "
-            f"{duration(preset['seconds'])} on {count(preset['workers'], 'worker')} (at most "
-            f"{duration(preset['seconds_at_most'])}), {preset['memory_bytes'] / 1e9:.1f} GB"
+            f"{rough_duration(preset['seconds'])} on {count(preset['workers'], 'worker')} (at most "
+            f"{rough_duration(preset['seconds_at_most'])}), {preset['memory_bytes'] / 1e9:.1f} GB"
         )
         if preset["data"]:
             lines += _indented(preset["data"], width)

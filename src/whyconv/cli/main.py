@@ -8,10 +8,12 @@ import sys
 from collections.abc import Iterable
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
+from whyconv import __version__, api, registry
+from whyconv.cli import listing, terminal
 from whyconv.cli.data import Data, data_app, use
 from whyconv.cli.errors import (
     finish_output,
@@ -25,10 +27,17 @@ from whyconv.cli.exact import exact_app
 from whyconv.errors import UserError
 from whyconv.measure.estimate import Estimate
 from whyconv.paths import given_path
-
-if TYPE_CHECKING:
-    from whyconv.runner.recompute import Recomputed
-    from whyconv.runner.verify import Findings
+from whyconv.runner.contents import shown
+from whyconv.runner.events import Interrupted, TrialFailed
+from whyconv.runner.export import export as export_rows
+from whyconv.runner.opened import open_folder
+from whyconv.runner.recompute import Recomputed, recompute
+from whyconv.runner.verify import Findings
+from whyconv.runner.verify import verify as verify_folder
+from whyconv.runs import Run, runs_of
+from whyconv.settings import configure
+from whyconv.text import count
+from whyconv.waiting import planning
 
 app = typer.Typer(
     name="whyconv",
@@ -54,8 +63,6 @@ def _options(
     version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
 ) -> None:
     if version:
-        from whyconv import __version__
-
         print(__version__)
         raise typer.Exit()
 
@@ -82,9 +89,6 @@ def list_(
     as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
 ) -> None:
     """What there is: studies, claims, tasks, networks, learners; or one of them in detail."""
-    from whyconv import registry
-    from whyconv.cli import listing
-
     use(data)
     for file in load or ():
         registry.load(file)
@@ -123,17 +127,12 @@ def run(
     as_json: Annotated[bool, typer.Option("--json", help="Verdict, means and tables, for programs.")] = False,
 ) -> None:
     """Run a study's missing trials, show its means and its verdict. The same command again resumes."""
-    from whyconv import api, registry
-    from whyconv.cli import terminal
-    from whyconv.runner.events import Interrupted, TrialFailed
-    from whyconv.settings import configure
-
     use(data)
     for file in load or ():
         registry.load(file)
     names = [name for each in study for name in api.chosen_studies(each)]
-    for name in names:
-        configure(name, preset, set_ or (), seeds)  # refuse all before anything runs
+    for name in names[1:]:
+        configure(name, preset, set_ or (), seeds)  # refused before the first runs, which refuses itself
     done = []
     for name in names:
         if len(names) > 1:
@@ -172,10 +171,6 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="A list of objects, for programs.")] = False,
 ) -> None:
     """Decide claims, each with its control. Exit 0 only if all is as recorded and every control flips."""
-    from whyconv import api
-    from whyconv.cli import terminal
-    from whyconv.report.wording import count
-
     claims = api.check(which, load or (), watch=_announcer(as_json))
     good = [api.as_expected(claim) for claim in claims]
     if as_json:
@@ -202,21 +197,17 @@ def report(
     data: Data = None,
 ) -> None:
     """Write one self-contained HTML file: verdicts, figures, commands, seeds, environment."""
-    from whyconv import api
-    from whyconv.cli import terminal
-    from whyconv.cli.waiting import planning
-    from whyconv.report.assemble import assemble
-    from whyconv.runner.opened import open_folder
+    from whyconv.report.assemble import assemble  # with a library for templates, which nothing else needs
 
     use(data)
     with planning():
         found = open_folder(folder, load or ())
     _note(found.problems, found.remarks)
     claims = api.check(check, load or (), watch=_announcer(False)) if check else []
-    path = assemble(found, out or folder / "report.html", claims, _command_line())
-    runs = api.runs_of(found)
-    _note((), filter(None, map(api.unfit, runs)))
-    terminal.print_verdicts(claims, [run for run in runs if not api.unfit(run)])
+    runs = runs_of(found)
+    path = assemble(found, runs, out or folder / "report.html", claims, _command_line())
+    _note((), [run.unfit for run in runs if run.unfit])
+    terminal.print_verdicts(claims, [run for run in runs if not run.unfit])
     print(f"Report: {path}")
     if found.problems:
         raise typer.Exit(1)
@@ -230,13 +221,10 @@ def export(
     load: Load = None,
 ) -> None:
     """Write the rows as tables into DIR/export."""
-    from whyconv.cli.waiting import planning
-    from whyconv.runner.export import export as write
-
     if csv and parquet:
         raise UserError("--csv and --parquet were both given; choose one.")
     with planning():
-        done = write(folder, "parquet" if parquet else "csv", load or ())
+        done = export_rows(folder, "parquet" if parquet else "csv", load or ())
     _note(done.problems, done.remarks)
     for path in done.paths:
         print(path)
@@ -258,12 +246,9 @@ def verify(
 
     Exit 0 only if nothing is.
     """
-    from whyconv.runner.recompute import recompute
-    from whyconv.runner.verify import verify as look
-
     if not deep and (rows is not None or load):
         raise UserError("--rows or --load was given without --deep, which alone uses them; add --deep.")
-    found = look(folder)
+    found = verify_folder(folder)
     again = recompute(folder, 3 if rows is None else rows, load or (), watch=_computed) if deep else None
     problems = (*found.problems, *(again.problems if again else ()))
     if as_json:
@@ -278,9 +263,6 @@ def verify(
 
 
 def _print_findings(found: Findings, again: Recomputed | None) -> None:
-    from whyconv.report.wording import count
-    from whyconv.runner.contents import shown
-
     for sentence in (*found.problems, *found.remarks):
         print(shown(sentence, LONGEST))
     kinds = [count(number, table.removesuffix("s")) for table, number in found.intact.items()]
@@ -306,8 +288,6 @@ def _computed(key: str) -> None:
 
 def _note(problems: Iterable[str], remarks: Iterable[str]) -> None:
     """What must be known of a folder, beside what was asked for."""
-    from whyconv.runner.contents import shown
-
     named = list(problems)
     for sentence in named[:NAMED]:
         print(f"damaged: {shown(sentence, LONGEST)}", file=sys.stderr)
@@ -319,8 +299,6 @@ def _note(problems: Iterable[str], remarks: Iterable[str]) -> None:
 
 def main() -> None:
     """Run the command line; every mistake of the user is one sentence and exit code 2."""
-    from whyconv.cli.terminal import complain
-
     try:
         require_output()
         require_text(sys.argv[1:])
@@ -332,13 +310,13 @@ def main() -> None:
     except typer.Exit as error:
         code = error.exit_code
     except (KeyboardInterrupt, typer.Abort):
-        complain("interrupted.")
+        terminal.complain("interrupted.")
         code = 130
     except Exception as error:
         if (sentence := told(error, _subcommand())) is None:
             raise
         output_works()
-        complain(sentence)
+        terminal.complain(sentence)
         code = 2
     sys.exit(code if isinstance(code, int) else 0)
 
@@ -371,7 +349,7 @@ def _announcer(quiet: bool) -> Any:
     )
 
 
-def _run_as_json(done: Any) -> dict[str, Any]:
+def _run_as_json(done: Run) -> dict[str, Any]:
     judgement = done.judgement
     return {
         "study": done.study.name,
@@ -403,7 +381,7 @@ def _finite(value: Any) -> Any:
 
 
 def _records(frame: Any) -> list[dict[str, Any]]:
-    """The lines of a data frame; what is no finite number is null."""
+    """The lines of a data frame; what is missing is None."""
     return [dict(zip(frame.columns, line, strict=True)) for line in _plain(frame)]
 
 

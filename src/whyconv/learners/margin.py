@@ -91,7 +91,8 @@ class LinearSVM(Learner, name="svm"):
 
     def _along_the_path(self, rows: np.ndarray) -> np.ndarray:
         """The same for a large sample, ``rows`` = y_i x_i."""
-        from whyconv.exact.margins.margin_path import SoftMargins, follow
+        from whyconv.exact.margins.hard_margin import follow
+        from whyconv.exact.margins.margin_path import SoftMargins
 
         end = follow(rows, SEPARABLE)
         if end.separator is not None:

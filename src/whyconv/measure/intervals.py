@@ -112,6 +112,12 @@ def summarise(table: pd.DataFrame, by: Sequence[str], value: str, level: float =
     return pd.DataFrame(lines, columns=[*by, *COLUMNS])
 
 
+def intervals_shown(summary: pd.DataFrame) -> pd.DataFrame:
+    """A table of means where an interval that does not exist is missing, not infinite."""
+    ends = summary[["low", "high"]]
+    return summary.assign(**ends.where(ends.abs() < math.inf))
+
+
 def _student(array: np.ndarray, level: float) -> tuple[float, float, float, float]:
     """Mean, low, high and standard deviation of a nonempty sample."""
     import numpy as np

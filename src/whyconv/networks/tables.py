@@ -84,8 +84,6 @@ class Tables(Network):
 
     def init(self, key: jax.Array, shape: tuple[int, ...]) -> dict[str, jax.Array]:
         """The network's own; with multiplicities one filter of each type, and the counts."""
-        from whyconv.networks.window import all_windows
-
         if not self.counted:
             return self.network.init(key, shape)
         groups, k = self.network.groups(shape), self.network.window(shape)
@@ -110,8 +108,6 @@ class Tables(Network):
 
     def derive(self, params: dict[str, Any]) -> jax.Array:
         """(blocks * 2^S,): what every value of every block adds to the score."""
-        from whyconv.networks.window import all_windows
-
         w, b, u = params["w"], params["b"], params["u"]
         values = all_windows(w.shape[1]).astype(w.dtype)
         table = self.network.sigma(jnp.einsum("zk,gkq->gzq", values, w) + b[:, None])
@@ -184,3 +180,8 @@ def _read_counted() -> Callable[[jax.Array, jax.Array, jax.Array], jax.Array]:
     read = jax.custom_vjp(forward)
     read.defvjp(keep, back)
     return read
+
+
+def all_windows(k: int) -> jax.Array:
+    """All sign vectors of length k, row z being z in binary, -1 for 0, first bit in front: (2^k, k)."""
+    return 2.0 * ((jnp.arange(2**k)[:, None] >> jnp.arange(k)[::-1]) & 1) - 1.0

@@ -10,7 +10,7 @@ from pydantic import Field
 from whyconv.lazy import jax, jnp, np
 from whyconv.networks import Network, Setting
 from whyconv.networks._activations import Activation, activation
-from whyconv.networks.tables import Tables, best_block, pays
+from whyconv.networks.tables import Tables, all_windows, best_block, pays
 
 Frozen = Literal["w", "b"]
 Shape = tuple[int, ...]
@@ -223,8 +223,3 @@ class FCN(Windowed, name="fcn"):
     def group_size(self, windows: int) -> int:
         """There is one window."""
         return 1
-
-
-def all_windows(k: int) -> jax.Array:
-    """All sign vectors of length k, row z being z in binary, -1 for 0, first bit in front: (2^k, k)."""
-    return 2.0 * ((jnp.arange(2**k)[:, None] >> jnp.arange(k)[::-1]) & 1) - 1.0

@@ -7,31 +7,32 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from whyconv.api import Run, runs_of, unfit
 from whyconv.report.filters_picture import filters
 from whyconv.report.html import Page, Section, write
-from whyconv.report.wording import count
 from whyconv.runner.opened import Opened
+from whyconv.runs import Run
+from whyconv.text import count
 
 PROBLEMS_SHOWN = 5
 LOOSE_SHOWN = 1000
 """Rows without their study that a page lists; ``whyconv export`` has them all."""
 
 
-def assemble(found: Opened, path: Path, claims: list[dict[str, Any]], command: str) -> Path:
-    """Write the report of a folder, with ``claims`` as decided beforehand."""
-    every = runs_of(found)
-    runs = [run for run in every if not unfit(run)]
-    seen = [run.study.name for run in runs]
+def assemble(
+    found: Opened, runs: Sequence[Run], path: Path, claims: Sequence[Mapping[str, Any]], command: str
+) -> Path:
+    """Write the report of a folder and its ``runs``, with ``claims`` as decided beforehand."""
+    fit = [run for run in runs if not run.unfit]
+    seen = [run.study.name for run in fit]
     tracebacks = found.contents.tracebacks()
-    sections = [section(run, run.study.name not in seen[:n], tracebacks) for n, run in enumerate(runs)]
+    sections = [section(run, run.study.name not in seen[:n], tracebacks) for n, run in enumerate(fit)]
     page = Page(
         title="What are locality, weight sharing and max-pooling worth?",
         claims=claims,
         sections=[*sections, *loose_rows(found)],
-        environment=_environment(runs, found.contents.environments()),
+        environments=_environments(fit, found.contents.environments()),
         command=command,
-        notes=[*_notes(found), *filter(None, map(unfit, every))],
+        notes=[*_notes(found), *(run.unfit for run in runs if run.unfit)],
     )
     return write(page, path)
 
@@ -105,10 +106,9 @@ def section(
     )
 
 
-def _environment(runs: Sequence[Run], environments: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """The environment of the rows shown; several are told side by side."""
+def _environments(
+    runs: Sequence[Run], environments: Mapping[str, Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """Those that the rows shown were computed in."""
     used = {run.rows[p.trial.key].environment for run in runs for p in run.points if p.trial.key in run.rows}
-    chosen = [environments[identity] for identity in sorted(used) if identity in environments]
-    if len(chosen) == 1:
-        return dict(chosen[0])
-    return {f"environment {i + 1}": str(dict(each)) for i, each in enumerate(chosen)}
+    return [environments[identity] for identity in sorted(used) if identity in environments]

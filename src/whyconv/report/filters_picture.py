@@ -11,7 +11,7 @@ from whyconv.report.raster import bitmap
 if TYPE_CHECKING:
     import numpy as np
 
-    from whyconv.api import Run
+    from whyconv.runs import Run
 
 GAP = 6
 LARGEST = 6

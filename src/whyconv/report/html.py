@@ -6,21 +6,25 @@ the trials that failed, the data. The page is built from finished values only; i
 
 from __future__ import annotations
 
-import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from html import escape
 from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from whyconv.measure.intervals import intervals_shown
 from whyconv.report import theme
-from whyconv.report.claims import claims_table, fault, tally
+from whyconv.report.claims import fault, tally, verdict_counts
 from whyconv.report.embedding import bundle
-from whyconv.report.sections import study_section
-from whyconv.report.wording import command, count
+from whyconv.report.figures import address, drawn
+from whyconv.report.notation import prose
+from whyconv.report.wording import MEANINGS, SOURCES, as_json, cells, listed, number, verdict_class
 from whyconv.runner.folder import as_user_error, write_whole
+from whyconv.text import count, duration, means_of, seeds, undecided
 from whyconv.verdict import control_fault
 
 if TYPE_CHECKING:
@@ -35,6 +39,22 @@ POLICY = (
 """What the browser allows: to run what the page carries (Vega compiles expressions), and to load nothing."""
 OPEN = ("undecided", "undecided")
 """The verdict of a study and of its control where there are too few seeds."""
+
+TEMPLATES = Environment(
+    loader=PackageLoader("whyconv.report"),
+    autoescape=True,
+    undefined=StrictUndefined,
+    trim_blocks=True,
+    lstrip_blocks=True,
+)
+"""Whatever is not Markup is escaped; only this package makes Markup."""
+TEMPLATES.filters.update(
+    {each.__name__: each for each in (address, as_json, cells, duration, fault, intervals_shown, listed)}
+    | {each.__name__: each for each in (means_of, number, prose, seeds, verdict_class, verdict_counts)}
+    | {"counted": count}
+)
+TEMPLATES.globals.update(DARK=theme.DARK, MEANINGS=MEANINGS, SOURCES=SOURCES)
+TEMPLATES.policies["json.dumps_kwargs"] = {}  # in the order given
 
 
 @dataclass(frozen=True)
@@ -78,7 +98,8 @@ class Page:
     title: str
     claims: Sequence[Mapping[str, Any]] = ()
     sections: Sequence[Section] = ()
-    environment: Mapping[str, Any] = field(default_factory=dict)
+    environments: Sequence[Mapping[str, Any]] = ()
+    """Those that rows were computed in."""
     command: str = ""
     notes: Sequence[str] = ()
     """What is damaged in the folder or must be known of it, in sentences."""
@@ -96,73 +117,55 @@ def write(page: Page, path: str | Path) -> Path:
 def render(page: Page) -> str:
     """The whole report as the text of one HTML file. Takes about 3 s, and 0.1 s more for each figure."""
     anchors = _anchors(page.sections)
-    studies = [study_section(section, name) for section, name in zip(page.sections, anchors, strict=True)]
-    body = "".join([_opening(page, anchors), claims_table(page.claims), *studies, _closing(page)])
-    drawn = any(section.figures for section in page.sections)
-    dark = json.dumps({"config": theme.config(dark=True), "colours": theme.DARK}).replace("<", "\\u003c")
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        f'<meta http-equiv="Content-Security-Policy" content="{POLICY}">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        '<meta name="color-scheme" content="light dark">\n'
-        f"<title>{escape(page.title)}</title>\n<style>{_resource('page.css')}</style>\n"
-        "<script>document.documentElement.classList.add('live')</script>\n</head>\n"
-        f"<body>\n<main>{body}</main>\n"
-        f'<script type="application/json" id="dark">{dark}</script>\n'
-        f"<script>{_script(bundle()) if drawn else ''}</script>\n"
-        f"<script>{_script(_resource('page.js'))}</script>\n</body>\n</html>\n"
+    return TEMPLATES.get_template("page.html").render(
+        page=page,
+        lead=_lead(page),
+        studies=[_study(section, anchor) for section, anchor in zip(page.sections, anchors, strict=True)],
+        policy=POLICY,
+        dark={"config": theme.config(dark=True), "colours": theme.DARK},
+        style=Markup(_resource("page.css")),
+        script=_script(_resource("page.js")),
+        vega=_script(bundle()) if any(section.figures for section in page.sections) else "",
     )
 
 
-def _opening(page: Page, anchors: Sequence[str]) -> str:
-    links = ['<a href="#claims">Claims</a>'] if page.claims else []
-    for anchor, section in zip(anchors, page.sections, strict=True):
-        links.append(f'<a href="#{anchor}">{escape(section.title)}</a>')
-    links.append('<a href="#environment">Environment</a>')
-    return (
-        f'<header class="opening"><p class="kicker">whyconv report</p><h1>{escape(page.title)}</h1>'
-        f'<p class="lead">{_lead(page)}</p>{_notes(page)}'
-        f'<nav aria-label="Contents">{"".join(links)}</nav></header>'
-    )
+def _study(section: Section, anchor: str) -> dict[str, Any]:
+    """What ``study.html`` shows: the section, its charts as drawn, and what is to be said of its control."""
+    judgement, summary, wanting, stuck = section.judgement, section.summary, "", ""
+    if judgement is not None:
+        wanting = undecided(judgement, 0 if summary is None else int(summary["count"].max()))
+        stuck = "" if wanting else control_fault(judgement.evidence.verdict, judgement.control.verdict)
+    return {
+        "section": section,
+        "anchor": anchor,
+        "figures": [
+            drawn(title, chart, f"{anchor}-{place}", section.title)
+            for place, (title, chart) in enumerate(section.figures.items(), 1)
+        ],
+        "wanting": wanting,
+        "fault": stuck,
+    }
 
 
-def _lead(page: Page) -> str:
-    """The report in three sentences."""
-    said = [tally(page.claims)] if page.claims else []
+def _lead(page: Page) -> list[tuple[str, bool]]:
+    """The report in three sentences, and whether they are alarming."""
+    said = [(tally(page.claims), False)] if page.claims else []
     if page.sections:
-        total = sum(section.rows for section in page.sections)
-        said.append(f"{count(len(page.sections), 'study', 'studies')} with {count(total, 'finished trial')}.")
+        studies = count(len(page.sections), "study", "studies")
+        rows = count(sum(section.rows for section in page.sections), "finished trial")
+        said.append((f"{studies} with {rows}.", False))
     judged = [section.judgement for section in page.sections if section.judgement is not None]
     verdicts = [(each.evidence.verdict, each.control.verdict) for each in judged]
     faults = Counter(map(fault, page.claims))
     faults.update(control_fault(*pair) for pair in verdicts if pair != OPEN)
     del faults[""]
-    for words, number in faults.items():
-        said.append(f'<strong class="alarm">{count(number, "control")} {words}.</strong>')
+    said += [(f"{count(number, 'control')} {words}.", True) for words, number in faults.items()]
     if OPEN in verdicts:
         who = count(verdicts.count(OPEN), "study is", "studies are")
-        said.append(f"{who} undecided with the control; more seeds may decide.")
+        said.append((f"{who} undecided with the control; more seeds may decide.", False))
     elif not faults and (judged or any(claim.get("control_verdict") for claim in page.claims)):
-        said.append("Every control, broken on purpose, gave another verdict.")
-    return " ".join(said) or "There is nothing to report yet."
-
-
-def _notes(page: Page) -> str:
-    items = "".join(f"<li>{escape(note)}</li>" for note in page.notes)
-    return f'<ul class="notes">{items}</ul>' if items else ""
-
-
-def _closing(page: Page) -> str:
-    lines = [
-        f"<div><dt>{escape(str(name))}</dt><dd>{escape(str(value))}</dd></div>"
-        for name, value in page.environment.items()
-    ]
-    again = f'<p class="quiet">This page again:</p>{command(page.command)}' if page.command else ""
-    return (
-        f'<footer id="environment"><h2>Environment</h2>{again}<dl class="environment">{"".join(lines)}</dl>'
-        '<p class="quiet">Lines are means, bands and bars are 95 % intervals (Student t over the seeds), '
-        "faint lines are single runs. This page loads nothing from the network.</p></footer>"
-    )
+        said.append(("Every control, broken on purpose, gave another verdict.", False))
+    return said or [("There is nothing to report yet.", False)]
 
 
 def _anchors(sections: Sequence[Section]) -> list[str]:
@@ -180,6 +183,6 @@ def _resource(name: str) -> str:
     return files("whyconv.report").joinpath(name).read_text("utf-8")
 
 
-def _script(text: str) -> str:
-    """Script text that cannot end its own element; inside strings ``<\\/`` means ``</``."""
-    return text.replace("</script", "<\\/script").replace("<!--", "<\\!--")
+def _script(text: str) -> Markup:
+    """Our own script, so that it cannot end its element; inside strings ``<\\/`` means ``</``."""
+    return Markup(text.replace("</script", "<\\/script").replace("<!--", "<\\!--"))

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from html import escape
 
+from markupsafe import Markup
+
 GREEK = dict(
     zip(
         ["alpha", "beta", "gamma", "delta", "epsilon", "eps", "eta", "theta", "lambda", "sigma", "rho", "pi"],
@@ -40,16 +42,18 @@ _RULES = tuple(
 """Applied in this order to escaped text, after Greek names have become letters."""
 
 
-def prose(text: object) -> str:
+def prose(text: object) -> Markup:
     """Escaped text with its mathematics set; ``backticks`` mark code, which is left alone.
 
-    >>> prose("VCdim >= 2^(d/2 - 1)"), prose("`a_1` of max-pooling")
-    ('VCdim ≥ 2<sup>d/2 − 1</sup>', '<code>a_1</code> of max-pooling')
+    >>> print(prose("VCdim >= 2^(d/2 - 1)"), prose("`a_1` of max-pooling"))
+    VCdim ≥ 2<sup>d/2 − 1</sup> <code>a_1</code> of max-pooling
     """
     parts = re.split(r"`+([^`]+)`+", str(text))
-    return "".join(
-        f"<code>{escape(part)}</code>" if place % 2 else _mathematics(escape(part))
-        for place, part in enumerate(parts)
+    return Markup(
+        "".join(
+            f"<code>{escape(part)}</code>" if place % 2 else _mathematics(escape(part))
+            for place, part in enumerate(parts)
+        )
     )
 
 

@@ -1,20 +1,21 @@
-"""Values as readers meet them: numbers, seeds, durations, verdict words, all as escaped HTML."""
+"""Values as the page shows them: numbers, verdict words, cells of tables. What returns Markup is escaped."""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from html import escape
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, get_args
+
+from markupsafe import Markup
 
 from whyconv.measure.estimate import Estimate
 from whyconv.report.notation import prose
+from whyconv.text import labelled
 from whyconv.verdict import Verdict
 
 if TYPE_CHECKING:
     import pandas as pd
-
-    from whyconv.studies import Judgement
 
 MEANINGS: Mapping[str, str] = {
     "holds": "Exact: the statement was computed and is true at the sizes named.",
@@ -35,16 +36,18 @@ SOURCES: Mapping[str, str] = {
 """Whose wording a claim is, said where it is not the paper's own."""
 
 
-def number(value: Any) -> str:
+def number(value: Any) -> Markup:
     """A number at four significant digits, large and small ones as a power of ten; other things as text.
 
-    >>> number(0.0213), number(64000), number(True), number(2.5e-24)
-    ('0.0213', '64,000', 'yes', '2.5 × 10<sup>−24</sup>')
+    >>> print(number(0.0213), number(64000), number(True), number(2.5e-24))
+    0.0213 64,000 yes 2.5 × 10<sup>−24</sup>
     """
     if isinstance(value, bool):
-        return "yes" if value else "no"
-    if not isinstance(value, int | float):
-        return prose(value)
+        return Markup("yes" if value else "no")
+    return Markup(_digits(value)) if isinstance(value, int | float) else prose(value)
+
+
+def _digits(value: float) -> str:
     if not math.isfinite(value):
         return "not a number" if math.isnan(value) else "∞" if value > 0 else "−∞"
     if isinstance(value, int) and abs(value) < 10**12:
@@ -58,117 +61,32 @@ def number(value: Any) -> str:
     return f"{mantissa.rstrip('0').rstrip('.').replace('-', '−')} × 10<sup>{power}</sup>"
 
 
-def badge(verdict: Any) -> str:
-    """A verdict as a coloured label that also says its word; an unknown word stays grey."""
-    word = str(verdict)
-    kind = word.replace(" ", "-") if word in get_args(Verdict) else "unknown"
-    return f'<span class="badge {kind}">{escape(word)}</span>'
+def verdict_class(verdict: object) -> str:
+    """The style of a verdict's badge; a word that is none stays grey."""
+    return str(verdict).replace(" ", "-") if verdict in get_args(Verdict) else "unknown"
 
 
-def numbers(values: Mapping[str, Any], at_most: int = 5) -> str:
-    """Named numbers as a definition list; those beyond ``at_most`` wait behind a click."""
-    items = [_item(name, value) for name, value in values.items()]
-    if not items:
-        return ""
-    first, rest = items[:at_most], items[at_most:]
-    more = f"<details><summary>{len(rest)} more</summary><dl>{''.join(rest)}</dl></details>" if rest else ""
-    return f'<div class="numbers"><dl>{"".join(first)}</dl>{more}</div>'
+def cells(frame: pd.DataFrame) -> Iterator[list[Any]]:
+    """The rows of a data frame as plain values; None is missing."""
+    for row in frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None):
+        yield [_plain(value) for value in row]
 
 
-def _item(name: str, value: Any) -> str:
-    """A name and its value side by side, or one above the other where both would not fit."""
-    long = isinstance(value, str | Estimate) and len(str(value)) + len(name) > 32
-    return f"<div{' class=long' if long else ''}><dt>{prose(name)}</dt><dd>{number(value)}</dd></div>"
-
-
-def traceback(text: str) -> str:
-    """A traceback behind a click; nothing for an empty one."""
-    return f"<details><summary>Traceback</summary><pre>{escape(text)}</pre></details>" if text else ""
-
-
-def command(text: str) -> str:
-    """A command line to copy; nothing for an empty one."""
-    return f'<pre class="command"><code>{escape(text)}</code></pre>' if text else ""
-
-
-def seeds(values: Sequence[int]) -> str:
-    """Seeds with runs contracted.
-
-    >>> seeds([0, 1, 2, 3, 4]), seeds([7]), seeds([0, 1, 5])
-    ('seeds 0–4', 'seed 7', 'seeds 0, 1, 5')
-    """
-    if not values:
-        return "no seeds"
-    runs: list[list[int]] = []
-    for value in sorted(set(values)):
-        if runs and value == runs[-1][-1] + 1:
-            runs[-1].append(value)
-        else:
-            runs.append([value])
-    parts = [f"{run[0]}–{run[-1]}" if len(run) > 2 else ", ".join(map(str, run)) for run in runs]
-    return f"seed{'s' if len(set(values)) > 1 else ''} {', '.join(parts)}"
-
-
-def words(column: str) -> str:
-    """A measured column as it is spoken of: ``test_error`` is the test error."""
-    return column.replace("_", " ")
-
-
-def means_of(outcome: str, counts: Iterable[int]) -> str:
-    """The title of a table of means; with one repetition everywhere there is nothing but what it gave.
-
-    >>> means_of("test_error", [5, 5]), means_of("test_error", [1, 1])
-    ('Mean test error with 95 % intervals', 'Test error of one repetition: no intervals')
-    """
-    if max(counts, default=0) == 1:
-        return f"{words(outcome).capitalize()} of one repetition: no intervals"
-    return f"Mean {words(outcome)} with 95 % intervals"
-
-
-def undecided(judgement: Judgement, repetitions: int) -> str:
-    """What it takes to decide, where that is more repetitions; else empty. It stands in place of an alarm."""
-    if {judgement.evidence.verdict, judgement.control.verdict} != {"undecided"}:
-        return ""
-    if repetitions == 1:
-        return "One repetition leaves the verdict and the control undecided: more seeds are needed."
-    return "The verdict and the control are undecided: more seeds may decide."
-
-
-def intervals_shown(summary: pd.DataFrame) -> pd.DataFrame:
-    """A table of means where an interval that does not exist is missing, not infinite."""
-    ends = summary[["low", "high"]]
-    return summary.assign(**ends.where(ends.abs() < math.inf))
-
-
-def count(quantity: int, singular: str, plural: str | None = None) -> str:
-    """``3 rows``, ``1 row``, ``no rows``."""
-    word = singular if quantity == 1 else plural or f"{singular}s"
-    return f"{f'{quantity:,}' if quantity else 'no'} {word}"
-
-
-def duration(seconds: float | None) -> str:
-    """Seconds, minutes or hours, whichever reads best."""
-    if seconds is None or not math.isfinite(seconds):
-        return ""
-    if seconds < 1:
-        return f"{1000 * seconds:.0f} ms"
-    if seconds < 120:
-        return f"{seconds:.1f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 7200 else f"{seconds / 3600:.1f} h"
-
-
-def table(columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-    """A plain table of values; numbers are set at the right by the style sheet, and None is a dash."""
-    head = "".join(f'<th scope="col">{escape(str(name))}</th>' for name in columns)
-    body = "".join("<tr>" + "".join(_cell(value) for value in row) + "</tr>" for row in rows)
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table></div>'
-
-
-def _cell(value: Any) -> str:
-    if value is None:
-        return '<td class="number">–</td>'
+def _plain(value: Any) -> Any:
     if isinstance(value, Estimate):
-        value = value.cell
-    plain = value.item() if hasattr(value, "item") else value
-    kind = ' class="number"' if isinstance(plain, int | float) and not isinstance(plain, bool) else ""
-    return f"<td{kind}>{number(plain)}</td>"
+        return value.cell
+    return value.item() if hasattr(value, "item") else value
+
+
+def listed(value: Any) -> str:
+    """A part of an environment: what a dictionary holds, by name.
+
+    >>> listed({"jax": "0.10", "numpy": "2.4"}), listed({}), listed("3.11")
+    ('jax 0.10, numpy 2.4', 'none', '3.11')
+    """
+    return (labelled(value) or "none") if isinstance(value, Mapping) else str(value)
+
+
+def as_json(value: Any) -> str:
+    """A text as it is, anything else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, default=str)

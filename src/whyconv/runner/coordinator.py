@@ -33,6 +33,7 @@ from whyconv.runner.pool import Outcome, Pool
 from whyconv.runner.reasons import Reasons
 from whyconv.runner.store import Store
 from whyconv.tasks import StreamedTask
+from whyconv.text import labelled
 from whyconv.trial import Row
 
 if TYPE_CHECKING:
@@ -132,10 +133,7 @@ class _Run:
                     planned = self._plan()
                     missing = self._missing()
         self._store.check_in_place()
-        rows = {key: self._rows[key] for key in self.points}
-        reused = len(self._reusable.intersection(rows))
-        failed = sum(row.status == "failed" for row in rows.values())
-        return Summary(planned, rows, reused, len(rows) - reused, failed)
+        return Summary(planned, {key: self._rows[key] for key in self.points})
 
     def tidy(self) -> None:
         """Remove an empty folder of checkpoints and an empty log."""
@@ -172,6 +170,7 @@ class _Run:
                     workers=self._workers,
                     new=tuple(point.trial for point in missing),
                     kept=frozenset(self._rows.keys() & self.points),
+                    outlook=self._planner.outlook,
                 )
             )
         return planned
@@ -254,7 +253,7 @@ class _Run:
         return row
 
     def _stopped(self, row: Row) -> TrialFailed:
-        labels = ", ".join(f"{name} {value}" for name, value in self.points[row.key].labels.items())
+        labels = labelled(self.points[row.key].labels)
         return TrialFailed(
             f"the trial {labels} failed ({row.error}); the other rows are kept: run without --fail-fast to "
             "continue."

@@ -65,6 +65,8 @@ class Planned:
     """The trials that are about to run."""
     kept: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """The keys of the plan's trials that have a row."""
+    outlook: tuple[Trial, ...] = field(default=(), compare=False, repr=False)
+    """The trials that an adaptive study is likely to plan in all."""
     differences: tuple[str, ...] = field(default=(), compare=False)
     """How those other environments differ, in words."""
     workers: int = field(default=1, compare=False)
@@ -116,10 +118,6 @@ class Summary:
 
     points: list[Point]
     rows: Mapping[str, Row]
-    reused: int
-    ran: int
-    failed: int
-    """Failed rows of this study, old and new."""
 
 
 class Interrupted(KeyboardInterrupt):

@@ -59,12 +59,3 @@ def memory(trial: Trial) -> float:
     """Bytes of a trial beside its worker; of a streamed sample, those of a batch and of the images."""
     rows = 1 if trial.streams else trial.m
     return trial.learner.cost(trial.form, trial.task.shape, rows).memory + STOCK_BYTES * trial.streams
-
-
-def duration(seconds: float) -> str:
-    """12 s, 3 min, 2.5 h: as coarse as a forecast is."""
-    if seconds < 90:
-        return f"{max(1, round(seconds))} s"
-    if seconds < 5400:
-        return f"{round(seconds / 60)} min"
-    return f"{seconds / 3600:.1f} h"

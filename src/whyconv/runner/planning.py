@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from whyconv.studies import good
@@ -31,9 +32,14 @@ class Planner:
 
     def ahead(self, points: list[Point], rows: Mapping[str, Row]) -> list[Trial]:
         """The trials without a row that are planned or, in an adaptive study, expected."""
-        likely = self._study.outlook() if self._study.adaptive else []
-        trials = [*(point.trial for point in points), *likely]
+        trials = [*(point.trial for point in points), *self.outlook]
         return [trial for trial in trials if trial.key not in rows]
+
+    @cached_property
+    def outlook(self) -> tuple[Trial, ...]:
+        """The trials that an adaptive study is likely to plan in all; none for another one."""
+        likely = self._study.outlook() if self._study.adaptive else []
+        return tuple({trial.key: trial for trial in likely}.values())
 
 
 class _Shown(Mapping[str, "Row"]):

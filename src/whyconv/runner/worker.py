@@ -25,6 +25,7 @@ from typing import Any
 
 from whyconv import system
 from whyconv.errors import UserError
+from whyconv.paths import cache_folder
 from whyconv.runner import environment
 from whyconv.runner.environment import CPU
 from whyconv.spec import encodable, to_json
@@ -45,10 +46,8 @@ def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
     flags = made.get("XLA_FLAGS", "")
     if "xla_cpu_multi_thread_eigen" not in flags:
         made["XLA_FLAGS"] = f"{flags} --xla_cpu_multi_thread_eigen=false".strip()
-    home = Path(made.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    cache = made.get("WHYCONV_CACHE") or str(home / "whyconv")
     made.setdefault("JAX_PLATFORMS", CPU)
-    made.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(cache) / "xla"))
+    made.setdefault("JAX_COMPILATION_CACHE_DIR", str(cache_folder(made) / "xla"))
     made.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
     made.setdefault("PYTHONHASHSEED", "0")
     return made

@@ -8,7 +8,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from whyconv.api import Run
 from whyconv.errors import UserError
 from whyconv.papers.lahoti.exact.rates import rate
 from whyconv.papers.lahoti.studies.depth import contestants as deep
@@ -17,6 +16,7 @@ from whyconv.papers.lahoti.studies.non_equivariant import ROTATED as EMBEDDED_RO
 from whyconv.papers.lahoti.studies.partial_sharing import ROTATED as TURNED
 from whyconv.papers.lahoti.studies.partial_sharing import SHARED
 from whyconv.papers.lahoti.studies.signal_study import CNN, FCN, LCN, ROTATED
+from whyconv.runs import Run
 from whyconv.settings import configure
 from whyconv.studies.complexity import ComplexityStudy, known
 from whyconv.trial import Row

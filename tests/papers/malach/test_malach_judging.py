@@ -5,12 +5,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from whyconv.api import Run
 from whyconv.cli.terminal import print_judgement
 from whyconv.errors import UserError
 from whyconv.papers.malach.studies.natural_init import FEATURES
 from whyconv.papers.malach.studies.natural_init import HIDDEN as HIDDEN_NORMAL
 from whyconv.papers.malach.studies.separation import BIASED, CNN, FCN, HIDDEN, LCN, MAJORITY
+from whyconv.runs import Run
 from whyconv.settings import configure
 from whyconv.streams import stream
 from whyconv.trial import Row

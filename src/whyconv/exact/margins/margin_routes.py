@@ -12,6 +12,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from whyconv.exact.margins.margin_path import path
+
 Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
 """A vector v and multipliers lambda."""
@@ -27,8 +29,6 @@ def proposals(units: Floats, sides: Floats) -> Iterator[list[Pair]]:
     1. An interior point method. 2. The same without its test for infeasibility, which errs for nearly
     separable rows. 3. The path of soft margins, which shares nothing with it.
     """
-    from whyconv.exact.margins.margin_path import path
-
     for patient in (False, True):
         pair = interior_point(units, sides, patient)
         yield [pair, *polished(units, sides, *pair)]

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from whyconv.exact.margins import margin_routes
+
 Floats = NDArray[np.float64]
 GAP = 1e-9
 """Upper over lower bound of the least squared norm, minus one, at which it counts as solved; the claims need
@@ -55,8 +57,6 @@ def least_norm(rows: Floats) -> Separator:
     not a finite matrix or whose squares float64 cannot represent. Cost: count x width^2 operations for each
     of about ten iterations of the first solver.
     """
-    from whyconv.exact.margins.margin_routes import proposals
-
     rows = np.asarray(rows, np.float64)
     if rows.ndim != 2 or not rows.size or not np.isfinite(rows).all():
         raise ValueError(f"rows must be a matrix of finite numbers, and these (shape {rows.shape}) are not")
@@ -69,7 +69,7 @@ def least_norm(rows: Floats) -> Separator:
     unit = 2.0 ** math.floor(math.log2(shortest))  # a power of two: dividing by it is exact
     rows, lengths, shortest = rows / unit, lengths / unit, shortest / unit
     proof = Proof(rows, lengths)
-    for pairs in proposals(rows / lengths[:, None], shortest / lengths):
+    for pairs in margin_routes.proposals(rows / lengths[:, None], shortest / lengths):
         for vector, multipliers in pairs:
             proof.consider(vector / shortest, multipliers / (shortest * lengths))
         if proof.upper < np.inf and abs(proof.upper / proof.lower - 1) <= GAP:

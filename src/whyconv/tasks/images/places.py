@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from whyconv.errors import UserError
-from whyconv.paths import given_path
+from whyconv.paths import cache_folder, given_path
 from whyconv.tasks.images.catalogue import SETS, Known, known
 
 VARIABLE = "WHYCONV_DATA"
@@ -25,8 +25,7 @@ class Place(NamedTuple):
 
 def cache() -> Path:
     """Where downloads are kept: data/ in WHYCONV_CACHE, by default in the user's cache."""
-    home = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return Path(os.environ.get("WHYCONV_CACHE") or home / "whyconv") / "data"
+    return cache_folder(os.environ) / "data"
 
 
 def use_folder(path: str | Path) -> None:

@@ -143,7 +143,7 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
         import numpy as np
 
         from whyconv.lazy import jnp
-        from whyconv.networks.window import all_windows
+        from whyconv.networks.tables import all_windows
         from whyconv.papers.malach.exact.window_features import least_norm_readouts
         from whyconv.streams import stream
 

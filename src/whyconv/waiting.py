@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 from rich.console import Console
 
-from whyconv.report.wording import count
 from whyconv.studies import Point
+from whyconv.text import count
 
 PATIENCE = 2.0
 """Seconds without a word."""

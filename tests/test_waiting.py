@@ -7,7 +7,7 @@ import time
 import pytest
 from rich.console import Console
 
-from whyconv.cli import waiting
+from whyconv import waiting
 from whyconv.studies import Point
 
 

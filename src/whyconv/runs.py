@@ -1,0 +1,120 @@
+"""A study with its rows, as notebooks, the terminal and the report see it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from whyconv.errors import said
+from whyconv.measure.intervals import summarise
+from whyconv.settings import changes
+from whyconv.studies import Judgement, Point, Study
+from whyconv.text import labelled
+from whyconv.trial import Row
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from whyconv.runner.opened import Opened
+
+
+@dataclass(frozen=True)
+class Run:
+    """A study with its rows: ``table``, ``summary``, ``tables``, ``figure()``, ``judgement``, ``verdict``."""
+
+    study: Study
+    points: list[Point]
+    rows: Mapping[str, Row]
+    out: Path
+    command: str
+    preset: str = ""
+
+    @cached_property
+    def table(self) -> pd.DataFrame:
+        """One line per finished trial: its labels, its seed, and what was measured."""
+        return self.study.table(self.points, self.rows)
+
+    @cached_property
+    def judgement(self) -> Judgement | None:
+        """The study's verdict on its rows and that of its control; None while trials are missing.
+
+        None, too, for settings that are shown and not judged.
+        """
+        if self.study.unjudged():
+            return None
+        return self.study.judge(self.table) if self.finished else None
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in a word; ``incomplete`` while good rows are missing, ``shown`` if not judged."""
+        if self.judgement is not None:
+            return self.judgement.evidence.verdict
+        return "shown" if self.study.unjudged() and self.finished else "incomplete"
+
+    @property
+    def finished(self) -> bool:
+        """Whether every trial has a good row."""
+        found = [self.rows.get(point.trial.key) for point in self.points]
+        return bool(found) and all(row is not None and row.status == "ok" for row in found)
+
+    @cached_property
+    def variant(self) -> str:
+        """The settings that differ from the preset's, as on the command line; empty for a preset as it is."""
+        return ", ".join(changes(self.study, self.preset)) if self.preset else ""
+
+    def figures(self) -> dict[str, Any]:
+        """The study's charts by title."""
+        return self.study.figures(self.table)
+
+    def figure(self) -> Any:
+        """The study's first chart."""
+        return next(iter(self.figures().values()))
+
+    @cached_property
+    def summary(self) -> pd.DataFrame:
+        """Mean, 95 % interval and count of the study's outcome, such as the test error, for every point."""
+        labels = list(dict.fromkeys(name for point in self.points for name in point.labels))
+        return summarise(self.study.measured(self.table), labels, self.study.outcome)
+
+    @cached_property
+    def tables(self) -> dict[str, pd.DataFrame]:
+        """The study's derived tables by title; none before a trial has finished."""
+        return self.study.tables(self.table) if len(self.table) else {}
+
+    @property
+    def failed(self) -> list[str]:
+        """One line for every failed trial."""
+        return list(self.failures.values())
+
+    @property
+    def failures(self) -> dict[str, str]:
+        """The same lines by the key of the trial's row."""
+        found = {}
+        for point in self.points:
+            row = self.rows.get(point.trial.key)
+            if row is not None and row.status == "failed":
+                found[row.key] = f"{labelled(point.labels)}, seed {point.trial.seed}: {row.error}"
+        return found
+
+    @cached_property
+    def unfit(self) -> str:
+        """Why these rows cannot be judged and drawn, in a sentence; empty if they can.
+
+        Rows of others may hold a word where the study expects a number.
+        """
+        try:
+            _ = self.judgement, self.tables, len(self.table) and self.summary
+        except Exception as error:
+            return f"{self.study.name} cannot be judged and drawn from these rows ({said(error)})."
+        return ""
+
+
+def runs_of(found: Opened) -> list[Run]:
+    """The runs of an opened folder."""
+    return [
+        Run(each.study, each.points, found.rows, found.folder, each.record.command, each.record.preset)
+        for each in found.runs
+    ]
