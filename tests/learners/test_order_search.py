@@ -106,7 +106,7 @@ class Kept(NoCheckpoint):
 def test_a_search_cut_short_goes_on_to_the_same_answer():
     spec = trial("climb", seed=2)
     whole = search(spec)
-    assert whole.facts["evaluations"] > 4
+    assert whole.facts["evaluations"] > 16  # the first segment
     once = Once()
     with pytest.raises(KeyboardInterrupt):
         search(spec, once)
