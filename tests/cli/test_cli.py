@@ -137,6 +137,7 @@ def test_a_file_of_ones_own_works_also_in_workers(tmp_path):
     done = whyconv("run", "own.top-two", "--set", "m=[40]", *load, "--out", "rows", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert "top two" in done.stdout and "consistent" in done.stdout
+    assert "control: fails" in done.stdout
     checked = whyconv("check", "own.counts-repeats", *load, "--json", cwd=tmp_path)
     assert checked.returncode == 0
     assert json.loads(checked.stdout)[0]["control_verdict"] == "fails"

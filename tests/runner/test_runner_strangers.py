@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -168,6 +169,22 @@ def test_durations_and_tracebacks_are_sealed(folder):
         first, second = store.verify()
         assert (first.split()[0], second.split()[0]) == ("duration", "traceback")
         assert failed.key not in store.contents().tracebacks()
+
+
+def test_the_report_shows_where_trials_failed(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(FakeGrid, "figures", lambda self, table: {})
+    failing = FakeGrid(does=("raise",), ms=(10,), seeds=3)
+    with Store.open(folder) as store:
+        for point, text in zip(failing.plan({}), ("T: <one>", "T: <one>", "T: two"), strict=True):
+            broken = row(point.trial, status="failed", result={}, trace={}, error=f"seed {point.trial.seed}")
+            store.put(broken, 0.5, text)
+        store.record_run(failing, "quick", [], "whyconv run fake-grid")
+    page = assemble(open_folder(folder), tmp_path / "page.html", [], "").read_text()
+    (items,) = re.findall(r'<details class="failed">.*?<ul>(.*?)</ul>', page, re.S)
+    first, second, third = items.split("<li>")[1:]
+    assert "seed 0" in first and "<pre>T: &lt;one&gt;</pre>" in first
+    assert "seed 1" in second and "<pre>" not in second, "one that several share is shown once"
+    assert "seed 2" in third and "<pre>T: two</pre>" in third
 
 
 def test_a_damaged_environment_makes_an_export_fail(folder):
