@@ -9,11 +9,7 @@ import optax
 import pytest
 from training import Memory, fit_of, job_of, plain_loop
 
-<<<<<<< HEAD
-=======
-from conftest import NoCheckpoint
-from whyconv.execution import capacity, draw, paced, train_in_segments
->>>>>>> part-a
+from whyconv.execution import paced, train_in_segments
 from whyconv.learners import Job
 from whyconv.learners._optimisers import ELEMENTWISE, known, transformation
 from whyconv.learners.gradient import Gradient
@@ -126,11 +122,6 @@ def test_a_checkpoint_unlike_the_state_is_not_trusted(spoil):
 def test_segments_of_any_length_share_their_program_and_its_numbers():
     spec = trial(Gradient(batch=16, epochs=7, tolerance=0.0))
     job = job_of(spec)
-<<<<<<< HEAD
-    whole = fit_of(spec, job)
-    other = fit_of(spec, job, Memory(state=[np.zeros(3)]))
-    assert whole.facts == other.facts
-=======
 
     def after(*segments):
         state = spec.learner.start(job)
@@ -149,7 +140,6 @@ def test_a_segment_takes_about_a_second():
     assert paced(16, 2.0) == 8 and paced(16, 0.5) == 32
     assert paced(16, 0.0) == 64 and paced(3, 100.0) == 1  # neither much more at once, nor none
     assert paced(900_000, 0.1) == 1_000_000
->>>>>>> part-a
 
 
 def test_padding_does_not_matter():
