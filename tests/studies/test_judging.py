@@ -6,8 +6,9 @@ import pytest
 
 from whyconv import registry
 from whyconv.errors import UserError
+from whyconv.measure.complexity import sample_complexity
+from whyconv.measure.curves import Curve
 from whyconv.papers.brutzkus.studies.detection_arms import CONV_POOL, MLP, SCRAMBLED, SVM
-from whyconv.papers.brutzkus.studies.sample_complexity import crossing
 from whyconv.settings import configure
 
 
@@ -107,7 +108,7 @@ def test_sample_complexity_measures_exponents():
     assert (judged.evidence.verdict, judged.control.verdict) == ("consistent", "fails")
     at_once = study.judge(table(study, lambda labels: 0.01)).evidence
     assert at_once.verdict == "undecided" and any(
-        "below 2" in str(value) for value in at_once.numbers.values()
+        "at most 2" in str(value) for value in at_once.numbers.values()
     )
     never = study.judge(table(study, lambda labels: 0.4))
     assert never.evidence.verdict == "undecided"
@@ -119,9 +120,12 @@ def test_sample_complexity_measures_exponents():
 
 
 def test_the_crossing_is_interpolated_in_log_m():
-    assert crossing([4, 16], [0.2, 0.0], 0.1) == pytest.approx(8)
-    assert np.isnan(crossing([4, 16], [0.05, 0.0], 0.1))
-    assert crossing([4, 16], [0.4, 0.2], 0.1) == np.inf
+    def found(first, last):
+        return sample_complexity(Curve({4: {0: first}, 16: {0: last}}), 0.1, 16)
+
+    assert found(0.2, 0.0).crossing == pytest.approx(8)
+    assert found(0.05, 0.0).below is None
+    assert not found(0.4, 0.2).reached
 
 
 @pytest.mark.parametrize(

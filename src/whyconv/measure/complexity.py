@@ -24,10 +24,10 @@ FLANK = 4
 class Search:
     """Bisection on log m between ``low`` and ``cap``, until the bracket's ends are within ``resolution``.
 
-    The first round is the middle round(sqrt(low * cap)) and the cap, which can run side by side. Then the
-    bracket is the smallest size that reaches the target and the largest below it that fails, or ``low``
-    if none is known to fail, and its geometric middle comes next, until the ends are neighbouring integers
-    or high / low <= 1 + resolution.
+    The first round is the middle round(sqrt(low * cap)) and the cap, which can run side by side, or the
+    sizes in ``first`` if a learning curve is wanted as well. Then the bracket is the smallest size that
+    reaches the target and the largest below it that fails, or ``low`` if none is known to fail, and its
+    geometric middle comes next, until the ends are neighbouring integers or high / low <= 1 + resolution.
 
     A last size, m* / 4, is asked for if all the failing ones are above it. Otherwise a middle that happened
     to fail narrowly would stay the smallest size of all, and nothing measured would tell where below it
@@ -40,6 +40,7 @@ class Search:
     low: int
     cap: int
     resolution: float = 0.05
+    first: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.low < 1:
@@ -48,10 +49,13 @@ class Search:
             raise ValueError(f"a search needs low < cap, and low = {self.low}, cap = {self.cap} were given")
         if not self.resolution > 0:
             raise ValueError(f"a search needs a resolution above 0, and {self.resolution} was given")
+        if self.first and not (self.low <= min(self.first) and max(self.first) == self.cap):
+            raise ValueError(f"a search begins with sizes from low up to cap, and {self.first} were given")
 
     def wanted(self, means: Mapping[int, float], target: float) -> list[int]:
         """The sizes to be measured next, given the mean risks so far; none when done. nan and inf fail."""
-        first = [m for m in (round(math.sqrt(self.low * self.cap)), self.cap) if m not in means]
+        opening = self.first or (round(math.sqrt(self.low * self.cap)), self.cap)
+        first = [m for m in opening if m not in means]
         known = {m: mean for m, mean in means.items() if self.low <= m <= self.cap}
         high = min((m for m, mean in known.items() if mean <= target), default=None)
         if first or high is None:
@@ -64,6 +68,12 @@ class Search:
             return [self.low] if high > self.low else []
         flank = max(self.low, high // FLANK)
         return [flank] if min(failing) > flank else []
+
+    def usual(self) -> list[int]:
+        """The sizes that a forecast counts on: ``first``, or the cap and six around the middle in log m."""
+        middle = math.sqrt(self.low * self.cap)
+        around = {min(max(round(middle * 2**i), self.low), self.cap) for i in range(-2, 4)}
+        return sorted(self.first or around | {self.cap})
 
 
 @dataclass(frozen=True)

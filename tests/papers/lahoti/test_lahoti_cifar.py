@@ -12,7 +12,7 @@ from whyconv.settings import configure
 from whyconv.streams import streams
 from whyconv.studies.images import permuted, shuffled
 from whyconv.studies.tuned import FIRST_TUNING_SEED, MEASURED, TUNING
-from whyconv.studies.worth import needed, worth
+from whyconv.studies.worth import worth
 from whyconv.trial import Row
 
 PINNED = {
@@ -138,12 +138,17 @@ def test_the_best_rate_has_the_least_error_on_held_out_images():
     def rows(errors):
         return {p.trial.key: row(p, held_out_error=e) for p, e in zip(tuning, errors, strict=True)}
 
-    assert study.best(tuning, rows([0.7, 0.7, 0.6, 0.7, 0.5, 0.9])) == 0.001
-    assert study.best(tuning, rows([0.6, 0.7, 0.7, 0.6, 0.9, 0.9])) == 0.0003
+    def best(rows):
+        points, rate = study.tuner.tune(study.tuning_cell(LCN), rows)
+        assert points == tuning
+        return rate
+
+    assert best(rows([0.7, 0.7, 0.6, 0.7, 0.5, 0.9])) == 0.001
+    assert best(rows([0.6, 0.7, 0.7, 0.6, 0.9, 0.9])) == 0.0003
     some = rows([0.7, 0.7, 0.6, 0.7, 0.5, 0.5])
-    assert study.best(tuning, some) == 0.003
+    assert best(some) == 0.003
     last = tuning[-1].trial.key
-    assert study.best(tuning, {key: r for key, r in some.items() if key != last}) is None
+    assert best({key: r for key, r in some.items() if key != last}) is None
 
 
 def test_a_failed_trial_stops_the_tuning_of_its_network_only():
@@ -166,13 +171,14 @@ def test_worth_of_a_prior_in_a_case_computed_by_hand():
     # is e worse needs e / 0.04 and e / 0.05 doublings more, 5 e apart: 0.05 for e = 0.01. Student's t with
     # 2 degrees of freedom is 4.3027, and 4.3027 * 0.05 / sqrt(3) = 0.12421.
     table = completed(configured(), (-0.01, 0.0, 0.01), **{FCN: (0.68, 0.04), LCN: (0.66, 0.05)})
-    table = configured().measured(table)
-    assert needed(table, FCN, 0.6, range(3)).crossing == pytest.approx(1000)
-    assert needed(table, LCN, 0.6, range(3)).crossing == pytest.approx(250 * 2**1.2)
-    found = worth(table, FCN, LCN, 0.6, range(3))
+    study, table = configured(), configured().measured(table)
+    needed = study.needed(table)
+    assert needed[FCN].crossing == pytest.approx(1000)
+    assert needed[LCN].crossing == pytest.approx(250 * 2**1.2)
+    found = worth(needed, FCN, LCN)
     assert found.value == pytest.approx(2**0.8)
     assert (found.low, found.high) == pytest.approx((2 ** (0.8 - 0.12421), 2 ** (0.8 + 0.12421)), rel=1e-4)
-    assert needed(table[table["seed"] > 0], FCN, 0.6, range(3)) is None
+    assert study.needed(table[table["seed"] > 0]) == {}
 
 
 def test_tables_tell_what_is_reached_and_what_is_not():

@@ -10,9 +10,9 @@ from pydantic import Field, field_validator, model_validator
 from whyconv.networks import NetworkField
 from whyconv.networks.window import Windowed
 from whyconv.spec import build
-from whyconv.studies import Judgement
+from whyconv.studies import Cell, Judgement
 from whyconv.studies.grid import changed
-from whyconv.studies.tuned import Cell, TunedStudy
+from whyconv.studies.tuned import TunedStudy
 from whyconv.tasks import TaskField
 from whyconv.tasks.bits import KPattern
 from whyconv.verdict import Evidence, Number
@@ -116,9 +116,11 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
         for filters in self.filters:
             fields = {"filters": filters, "k_window": self.task.k_window}
             for name, network in self.arms.items():
-                yield Cell({"arm": name, "filters": filters}, self.task, changed(network, fields), self.m)
+                yield self.cell(
+                    {"arm": name, "filters": filters}, self.task, changed(network, fields), self.m
+                )
             normal = changed(self.arms[NORMAL], fields)
-            yield Cell({"arm": HIDDEN, "filters": filters}, hidden, normal, self.m)
+            yield self.cell({"arm": HIDDEN, "filters": filters}, hidden, normal, self.m)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The criterion, with the natural starts and with the control in their place."""

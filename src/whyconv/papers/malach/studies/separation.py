@@ -10,9 +10,9 @@ from pydantic import Field, field_validator
 
 from whyconv.networks import NetworkField
 from whyconv.spec import build
-from whyconv.studies import Judgement
+from whyconv.studies import Cell, Judgement
 from whyconv.studies.grid import changed
-from whyconv.studies.tuned import Cell, TunedStudy
+from whyconv.studies.tuned import TunedStudy
 from whyconv.verdict import Evidence, Number, worst
 
 if TYPE_CHECKING:
@@ -106,11 +106,13 @@ class Separation(TunedStudy, name="malach.separation"):
                 for name, network in self.arms.items()
             }
             for name, network in arms.items():
-                yield Cell({"arm": name, "n": n}, task, network, m)
-            yield Cell({"arm": HIDDEN, "n": n}, build("task", {"name": "k-junta", **fields}), arms[CNN], m)
-            yield Cell({"arm": MAJORITY, "n": n}, changed(task, {"target": "majority"}), arms[FCN], m)
+                yield self.cell({"arm": name, "n": n}, task, network, m)
+            yield self.cell(
+                {"arm": HIDDEN, "n": n}, build("task", {"name": "k-junta", **fields}), arms[CNN], m
+            )
+            yield self.cell({"arm": MAJORITY, "n": n}, changed(task, {"target": "majority"}), arms[FCN], m)
             biased = changed(task, {"law": "biased", "mean": self.bias})
-            yield Cell({"arm": BIASED, "n": n}, biased, arms[FCN], m)
+            yield self.cell({"arm": BIASED, "n": n}, biased, arms[FCN], m)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The criterion, with the CNN and with its control."""
