@@ -10,6 +10,7 @@ from whyconv.measure.complexity import sample_complexity
 from whyconv.measure.curves import Curve
 from whyconv.papers.brutzkus.studies.detection_arms import CONV_POOL, MLP, SCRAMBLED, SVM
 from whyconv.settings import configure
+from whyconv.trial import Row
 
 
 def table(study, errors, training=None, spread=0.004):
@@ -117,6 +118,25 @@ def test_sample_complexity_measures_exponents():
     wide = configure("brutzkus.sample-complexity", assignments={"m": [4, 8, 16, 32, 64, 128, 256]})
     judged = wide.judge(table(wide, errors(steep), spread=1e-4))
     assert judged.evidence.verdict == "fails"
+
+
+def test_sample_complexity_is_searched_for_between_the_sizes():
+    study = configure("brutzkus.sample-complexity", seeds=2)
+    need = {CONV_POOL: 11, MLP: 300}
+    rows, first = {}, study.plan({})
+    while missing := [p for p in study.plan(rows) if p.trial.key not in rows]:
+        for point in missing:
+            trial, error = point.trial, 0.1 * need[point.labels["arm"]] / point.trial.m
+            rows[trial.key] = Row(trial.key, "", {}, {}, "ok", {"test_error": error, "train_flops": trial.m})
+    table = study.measured(study.table(study.plan(rows), rows))
+    sizes = {arm: sorted(part["m"].unique()) for arm, part in table.groupby("arm")}
+    assert sizes == {CONV_POOL: [2, 4, 8, 9, 11, 16, 32], MLP: [16, 64, 256, 304, 362, 512, 1024, 4096]}
+    assert {(p.labels["arm"], p.labels["m"]) for p in first} == {
+        (arm, m) for arm, given in ((CONV_POOL, study.m), (MLP, study.control_m)) for m in given
+    }
+    (found,) = study.tables(study.table(study.plan(rows), rows)).values()
+    assert [m.m_star for m in found["m*"]] == [11] * 6 + [304] * 2
+    assert all(part["m"].is_monotonic_increasing for _, part in table.groupby(["arm", "axis", "value"]))
 
 
 def test_the_crossing_is_interpolated_in_log_m():
