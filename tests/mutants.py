@@ -77,7 +77,7 @@ MUTANTS = [
     ("learners/gradient.py", "jnp.where(y * f < 1,", "jnp.where(y * f <= 1,", "tests/learners"),
     ("learners/gradient.py", "(data.x, data.y, data.m,", "(data.x, data.y, data.m - 1,", "tests/learners"),
     ("learners/order_search.py", "loss <= state.loss", "loss >= state.loss", "tests/learners"),
-    ("studies/tuned.py", "return missed, steps, round", "return steps, missed, round", "tests/studies"),
+    ("studies/tuned.py", "return missed, steps, round", "return steps, missed, round", "tests/papers/malach/test_malach_judging.py"),
     ("papers/malach/studies/separation.py", "error.low > CHANCE", "error.high > CHANCE", "tests/papers/malach"),
     ("papers/malach/exact/window_descent.py", "by_readout = pull @", "by_readout = copies * pull @", "tests/papers/malach"),
     ("exact/fourier/trapezoid.py", "[orders % 4]", "[(orders + 1) % 4]", "tests/exact"),

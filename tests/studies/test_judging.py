@@ -8,9 +8,11 @@ from whyconv import registry
 from whyconv.errors import UserError
 from whyconv.measure.complexity import sample_complexity
 from whyconv.measure.curves import Curve
+from whyconv.measure.intervals import Interval
 from whyconv.papers.brutzkus.studies.detection_arms import CONV_POOL, MLP, SCRAMBLED, SVM
 from whyconv.settings import configure
 from whyconv.trial import Row
+from whyconv.verdict import all_above
 
 
 def table(study, errors, training=None, spread=0.004):
@@ -29,6 +31,15 @@ def by_arm(values):
 
 
 GOOD = {CONV_POOL: 0.01, MLP: 0.2, SVM: 0.2, SCRAMBLED: 0.4}
+
+
+def test_every_interval_must_lie_above():
+    ends = ((0.05, 0.2), (-0.05, 0.2), (-0.2, -0.1))
+    clear, straddling, under = (Interval((low + high) / 2, low, high, 5) for low, high in ends)
+    assert all_above({"a": clear}, 0) == "consistent"
+    assert all_above({"a": clear, "b": straddling}, 0) == "undecided"
+    assert all_above({"a": clear, "b": under}, 0) == "fails"
+    assert all_above({}, 0) == "undecided"
 
 
 def test_fig3a_is_consistent_only_if_both_baselines_are_worse_and_all_fit_the_sample():

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import BeforeValidator, Field
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from whyconv.spec import Piece, build, checked
 from whyconv.tasks import Task
@@ -90,6 +90,22 @@ def only_task(kind: type[Task], why: str = "was given") -> BeforeValidator:
         return task
 
     return BeforeValidator(built)
+
+
+def increasing(*fields: str, example: str, count: int = 1, above: float | None = 0) -> Any:
+    """A validator for fields that list ``count`` or more increasing numbers ``above`` a limit."""
+
+    def checked_order(values: tuple[float, ...], info: ValidationInfo) -> tuple[float, ...]:
+        low = above is not None and bool(values) and min(values) <= above
+        if len(values) < count or low or list(values) != sorted(set(values)):
+            few = "two or more " if count == 2 else ""
+            limit = "" if above is None else f" above {above:g}"
+            raise ValueError(
+                f"{info.field_name} must be a list of {few}increasing numbers{limit}, as in {example}"
+            )
+        return values
+
+    return field_validator(*fields)(checked_order)
 
 
 class Study(Piece):

@@ -11,7 +11,7 @@ from whyconv.learners import LearnerField
 from whyconv.networks import NetworkField
 from whyconv.networks.dense import MLP
 from whyconv.spec import Spec, checked
-from whyconv.studies import Cell, Study
+from whyconv.studies import Cell, Study, increasing
 from whyconv.tasks import TaskField
 
 if TYPE_CHECKING:
@@ -77,12 +77,7 @@ class GridStudy(ArmStudy):
     exact: bool = False
     risk: bool = False
 
-    @field_validator("m")
-    @classmethod
-    def _increasing(cls, m: tuple[int, ...]) -> tuple[int, ...]:
-        if not m or min(m) < 1 or list(m) != sorted(set(m)):
-            raise ValueError("m must be a list of increasing sample sizes, as in [40, 80, 160]")
-        return m
+    _increasing = increasing("m", example="[40, 80, 160]")
 
     def values(self) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], int]]:
         """Labels, changes to the task's fields, and m, for every column of the grid."""

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from math import isnan, nan
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
-from pydantic import field_validator
+from pydantic import Field, field_validator
 
 from whyconv.spec import to_json
 from whyconv.studies import Point, Study, only_task
 from whyconv.studies.grid import by_seed
-from whyconv.tasks import images
+from whyconv.tasks import Part, images
 from whyconv.tasks._image_task import CONTROLS, ImageTask
 from whyconv.tasks.image_classes import ImageClasses
 from whyconv.tasks.images.catalogue import DIGITS
@@ -62,7 +62,25 @@ class ImageStudy(Study):
         return table.assign(accuracy=1 - table["test_error"], first_loss=losses)
 
 
-ClassesField = Annotated[ImageClasses, only_task(ImageClasses)]
+class ClassesStudy(ImageStudy):
+    """A study on classes of images whose criterion is one for CIFAR-10."""
+
+    task: Annotated[ImageClasses, only_task(ImageClasses)] = Field("image-classes", validate_default=True)
+
+    def available(self, count: int, part: Part) -> int:
+        """No more images than there are."""
+        return min(count, self.task.image_count(part))
+
+    def unjudged(self) -> str:
+        """Other images are shown and not judged."""
+        if self.task.images == "cifar-10":
+            return ""
+        if self.task.images == DIGITS:
+            return (
+                "these are the embedded 8 x 8 digits, since CIFAR-10 is not on this machine; whyconv data "
+                "fetch cifar-10 brings it"
+            )
+        return f"the criterion is one for CIFAR-10, and these images are {self.task.images}"
 
 
 class Twin(NamedTuple):
@@ -81,18 +99,6 @@ def twins(contestants: Sequence[str], connected: str = "FCN") -> dict[str, Twin]
         for arm in contestants
     }
     return {**found, shuffled(contestants[0]): Twin(contestants[0], {"shuffled_labels": True})}
-
-
-def not_cifar(task: ImageTask) -> str:
-    """Why results on these images are shown and not judged, where the criterion is one for CIFAR-10."""
-    if task.images == "cifar-10":
-        return ""
-    if task.images == DIGITS:
-        return (
-            "these are the embedded 8 x 8 digits, since CIFAR-10 is not on this machine; whyconv data fetch "
-            "cifar-10 brings it"
-        )
-    return f"the criterion is one for CIFAR-10, and these images are {task.images}"
 
 
 def described(task: ImageTask) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from whyconv.measure.complexity import Search
 from whyconv.papers.brutzkus.studies.detection_arms import CONV_POOL, MLP
-from whyconv.studies import Cell, Judgement
+from whyconv.studies import Cell, Judgement, increasing
 from whyconv.studies.complexity import ComplexityStudy
 from whyconv.studies.grid import Arm, ArmStudy, changed, selected
 from whyconv.tasks import TaskField
@@ -84,12 +84,9 @@ class SampleComplexity(ArmStudy, ComplexityStudy, name="brutzkus.sample-complexi
     seeds: int = Field(10, ge=1, le=10_000)
     target: float = Field(0.1, gt=0, lt=0.5)
 
-    @field_validator("dimensions", "positions", "channels", "m", "control_m")
-    @classmethod
-    def _increasing(cls, values: tuple[int, ...]) -> tuple[int, ...]:
-        if min(values) < 1 or list(values) != sorted(set(values)):
-            raise ValueError("take two or more increasing numbers from 1 on, as in [10, 20, 40]")
-        return values
+    _increasing = increasing(
+        "dimensions", "positions", "channels", "m", "control_m", count=2, example="[10, 20, 40]"
+    )
 
     def cells(self) -> Iterator[Cell]:
         """Three axes through one middle for ConvPool, the axis of positions for the MLP."""

@@ -7,18 +7,16 @@ from dataclasses import replace
 from math import ceil, floor, inf
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from whyconv.measure.complexity import SampleComplexity, Search
-from whyconv.studies import Cell, Judgement, Point, good
+from whyconv.studies import Cell, Judgement, Point, good, increasing
 from whyconv.studies.complexity import ComplexityStudy
 from whyconv.studies.grid import advantage, by_seed, changed
 from whyconv.studies.images import (
-    ClassesField,
-    ImageStudy,
+    ClassesStudy,
     Twin,
     described,
-    not_cifar,
     permuted,
     shift_panels,
     shuffled,
@@ -46,7 +44,7 @@ LEARNER: Mapping[str, Any] = {
 TWINS = twins((POOLED_CNN, LCN, FCN))
 
 
-class Cifar(ImageStudy, ComplexityStudy, name="lahoti.cifar"):
+class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
     """Test error against sample size, one prior after the other: networks with one hidden layer of ReLU.
 
     LCN: windows of ``kernel`` x ``kernel`` pixels every ``stride`` pixels, each with ``channels`` filters of
@@ -98,7 +96,6 @@ class Cifar(ImageStudy, ComplexityStudy, name="lahoti.cifar"):
     }  # fmt: skip
     version: ClassVar[int] = 2
 
-    task: ClassesField = Field("image-classes", validate_default=True)
     m: tuple[int, ...] = (500, 1000, 2000, 4000)
     resolution: float = Field(0.5, gt=0, le=1)
     kernel: int = Field(5, ge=1, le=1000)
@@ -117,12 +114,7 @@ class Cifar(ImageStudy, ComplexityStudy, name="lahoti.cifar"):
     shifts: tuple[int, ...] = (1, 2, 4)
     seeds: int = Field(5, ge=1, le=10_000)
 
-    @field_validator("m", "kernels", "groups", "rates")
-    @classmethod
-    def _increasing(cls, values: tuple[float, ...]) -> tuple[float, ...]:
-        if not values or min(values) <= 0 or list(values) != sorted(set(values)):
-            raise ValueError("m, kernels, groups and rates are lists of increasing numbers above 0")
-        return values
+    _increasing = increasing("m", "kernels", "groups", "rates", example="[500, 1000]")
 
     @model_validator(mode="after")
     def _sensible(self) -> Cifar:
@@ -189,12 +181,12 @@ class Cifar(ImageStudy, ComplexityStudy, name="lahoti.cifar"):
         return Cell(
             {"arm": name}, changed(self.task, {"shifted_tests": self.shifts, **twin.task}), LEARNER,
             {**self.networks[twin.of], **twin.network}, seeds=range(self.seeds), search=search,
-            test_size=min(self.test_size, self.task.image_count("test")),
+            test_size=self.available(self.test_size, "test"),
         )  # fmt: skip
 
     def tuning_cell(self, arm: str) -> Cell:
         """A network on the images that choose its rate, half of them held out."""
-        total = min(self.tuning, self.task.image_count("train"))
+        total = self.available(self.tuning, "train")
         learner = {**LEARNER, "target_error": 0.0, "held_out": total // 2}
         return self.sized(replace(self._cell(arm, Twin(arm)), task=self.task, learner=learner), total)
 
@@ -270,13 +262,9 @@ class Cifar(ImageStudy, ComplexityStudy, name="lahoti.cifar"):
             found.append(started_alike(table, permuted(FCN), FCN, m=m))
         return worst(*found)
 
-    def unjudged(self) -> str:
-        """The target is one for CIFAR-10."""
-        return not_cifar(self.task)
-
     def remarks(self) -> str:
         """Data, target, rule, and how rates were chosen."""
-        total = min(self.tuning, self.task.image_count("train"))
+        total = self.available(self.tuning, "train")
         rates = ", ".join(f"{rate:g}" for rate in self.rates)
         left_out = [m for m in self.m if m not in self.sizes]
         missing = f" Left out, more than there are: m = {', '.join(map(str, left_out))}." if left_out else ""

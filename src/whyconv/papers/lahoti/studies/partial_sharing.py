@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from whyconv.papers.lahoti.studies.signal_study import FAIR, SignalStudy
-from whyconv.studies import Cell, Judgement
+from whyconv.studies import Cell, Judgement, increasing
 from whyconv.studies.grid import Arm, changed
 from whyconv.verdict import Evidence, above, below, worst
 
@@ -52,12 +52,7 @@ class PartialSharing(SignalStudy, name="lahoti.partial-sharing"):
     groups: tuple[int, ...] = (1, 2, 4, 10, 20)
     seeds: int = Field(10, ge=1, le=10_000)
 
-    @field_validator("groups")
-    @classmethod
-    def _increasing(cls, groups: tuple[int, ...]) -> tuple[int, ...]:
-        if len(groups) < 2 or list(groups) != sorted(set(groups)) or min(groups) < 1:
-            raise ValueError("groups must be a list of two or more increasing sizes, as in [1, 4, 20]")
-        return groups
+    _increasing = increasing("groups", count=2, example="[1, 4, 20]")
 
     def cells(self) -> Iterator[Cell]:
         """Every size of a group; rotated patches at both ends, which is all the control needs."""

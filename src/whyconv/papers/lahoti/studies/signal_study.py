@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from whyconv.measure.complexity import Search
 from whyconv.spec import checked, once
-from whyconv.studies import Cell, Judgement, only_task
+from whyconv.studies import Cell, Judgement, increasing, only_task
 from whyconv.studies.complexity import ComplexityStudy, Found, Sizes
 from whyconv.studies.grid import Arm, ArmStudy
 from whyconv.tasks.signal import Signal
@@ -153,12 +153,7 @@ class AxisStudy(SignalStudy):
     values: tuple[float, ...]
     seeds: int = Field(10, ge=1, le=10_000)
 
-    @field_validator("values")
-    @classmethod
-    def _increasing(cls, values: tuple[float, ...]) -> tuple[float, ...]:
-        if len(values) < 2 or list(values) != sorted(set(values)):
-            raise ValueError("values must be a list of two or more increasing numbers, as in [10, 20, 30]")
-        return values
+    _increasing = increasing("values", count=2, above=None, example="[10, 20, 30]")
 
     def cells(self) -> Iterator[Cell]:
         """Every value of the field, with all arms."""

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 
 from whyconv.networks import NetworkField
 from whyconv.networks.window import CNN
-from whyconv.studies import Cell, Judgement, Point, Study
+from whyconv.studies import Cell, Judgement, Point, Study, increasing
 from whyconv.studies.grid import changed
 from whyconv.trial import Row
 from whyconv.verdict import Evidence, Number
@@ -73,12 +73,7 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
             raise ValueError("the network must be cnn, lcn or partly-shared with stride 1")
         return network
 
-    @field_validator("n_bits")
-    @classmethod
-    def _increasing(cls, n_bits: tuple[int, ...]) -> tuple[int, ...]:
-        if not n_bits or min(n_bits) < 1 or list(n_bits) != sorted(set(n_bits)):
-            raise ValueError("n_bits must be a list of increasing numbers of bits, as in [8, 16, 24]")
-        return n_bits
+    _increasing = increasing("n_bits", example="[8, 16, 24]")
 
     @model_validator(mode="after")
     def _fits(self) -> ArchitectureSearch:

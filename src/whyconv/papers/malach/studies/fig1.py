@@ -6,19 +6,17 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from whyconv.learners import LearnerField
 from whyconv.networks import Network
 from whyconv.networks.deep import DeepFCN
 from whyconv.spec import build
-from whyconv.studies import Cell, Judgement
+from whyconv.studies import Cell, Judgement, increasing
 from whyconv.studies.grid import by_seed, changed
 from whyconv.studies.images import (
-    ClassesField,
-    ImageStudy,
+    ClassesStudy,
     described,
-    not_cifar,
     permuted,
     shift_panels,
     shuffled,
@@ -41,7 +39,7 @@ HARM = 0.03
 """What more width may cost before it counts as harm."""
 
 
-class Figure1(ImageStudy, name="malach.fig1"):
+class Figure1(ClassesStudy, name="malach.fig1"):
     """Test accuracy against the number of parameters on CIFAR-10: CNN and FCN of several depths and widths.
 
     ``widths`` are channels of the CNN; beside each stands an FCN of the same depth with the same number of
@@ -82,7 +80,6 @@ class Figure1(ImageStudy, name="malach.fig1"):
     }  # fmt: skip
     outcome: ClassVar[str] = "accuracy"
 
-    task: ClassesField = Field("image-classes", validate_default=True)
     learner: LearnerField = Field(
         {
             "name": "gradient", "optimiser": "rmsprop", "rate": 1e-3, "batch": 128, "loss": "cross-entropy",
@@ -100,12 +97,7 @@ class Figure1(ImageStudy, name="malach.fig1"):
     shifts: tuple[int, ...] = (1, 2, 4)
     seeds: int = Field(3, ge=1, le=10_000)
 
-    @field_validator("depths", "widths")
-    @classmethod
-    def _increasing(cls, sizes: tuple[int, ...]) -> tuple[int, ...]:
-        if not sizes or min(sizes) < 1 or list(sizes) != sorted(set(sizes)):
-            raise ValueError("depths and widths are lists of increasing numbers from 1 on, as in [2, 4]")
-        return sizes
+    _increasing = increasing("depths", "widths", example="[2, 4]")
 
     @model_validator(mode="after")
     def _larger(self) -> Figure1:
@@ -151,11 +143,9 @@ class Figure1(ImageStudy, name="malach.fig1"):
     def _cell(
         self, arm: str, depth: int, budget: int, network: Network, fields: Mapping[str, Any] | None = None
     ) -> Cell:
-        """No more images than there are."""
         task = changed(self.task, {"shifted_tests": self.shifts, **(fields or {})})
-        m = min(self.m, self.task.image_count("train"))
-        test_size = min(self.test_size, self.task.image_count("test"))
         labels = {"arm": arm, "depth": depth, "budget": budget}
+        m, test_size = self.available(self.m, "train"), self.available(self.test_size, "test")
         return Cell(labels, task, self.learner, network, m, range(self.seeds), test_size)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
@@ -211,13 +201,9 @@ class Figure1(ImageStudy, name="malach.fig1"):
     def _budgets(self, depth: int) -> list[int]:
         return [self.cnn(depth, width).parameter_count(self.task.shape) for width in self.widths]
 
-    def unjudged(self) -> str:
-        """The embedded digits are not the paper's images."""
-        return not_cifar(self.task)
-
     def remarks(self) -> str:
         """Data, sample and rule."""
-        m, first = min(self.m, self.task.image_count("train")), self.depths[0]
+        m, first = self.available(self.m, "train"), self.depths[0]
         narrow, *_, wide = (
             self.fcn(first, budget).sizes(self.task.shape)[0]
             for budget in (*self._budgets(first), self.largest_fcn)

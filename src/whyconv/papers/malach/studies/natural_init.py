@@ -10,7 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from whyconv.networks import NetworkField
 from whyconv.networks.window import Windowed
 from whyconv.spec import build
-from whyconv.studies import Cell, Judgement
+from whyconv.studies import Cell, Judgement, increasing
 from whyconv.studies.grid import changed
 from whyconv.studies.tuned import TunedStudy
 from whyconv.tasks import TaskField
@@ -69,12 +69,7 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
         validate_default=True,
     )
 
-    @field_validator("filters")
-    @classmethod
-    def _increasing(cls, filters: tuple[int, ...]) -> tuple[int, ...]:
-        if not filters or min(filters) < 1 or list(filters) != sorted(set(filters)):
-            raise ValueError("filters must be a list of increasing numbers of filters, as in [16, 64, 256]")
-        return filters
+    _increasing = increasing("filters", example="[16, 64, 256]")
 
     @field_validator("task")
     @classmethod

@@ -10,7 +10,7 @@ from pydantic import Field, field_validator
 
 from whyconv.networks import NetworkField
 from whyconv.spec import build
-from whyconv.studies import Cell, Judgement
+from whyconv.studies import Cell, Judgement, increasing
 from whyconv.studies.grid import changed
 from whyconv.studies.tuned import TunedStudy
 from whyconv.verdict import Evidence, Number, worst
@@ -80,12 +80,7 @@ class Separation(TunedStudy, name="malach.separation"):
         validate_default=True,
     )
 
-    @field_validator("n_bits")
-    @classmethod
-    def _powers(cls, n_bits: tuple[int, ...]) -> tuple[int, ...]:
-        if len(n_bits) < 2 or min(n_bits) < 2 or list(n_bits) != sorted(set(n_bits)):
-            raise ValueError("n_bits must be a list of two or more increasing numbers, as in [8, 16, 32]")
-        return n_bits
+    _increasing = increasing("n_bits", count=2, above=1, example="[8, 16, 32]")
 
     @field_validator("arms")
     @classmethod

@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from whyconv.learners import LearnerField
-from whyconv.studies import Cell, only_task
+from whyconv.studies import Cell, increasing, only_task
 from whyconv.studies.grid import by_seed, changed
 from whyconv.studies.images import ImageStudy, Twin, described, shift_panels, training, translations
 from whyconv.tasks.images.catalogue import DIGITS
@@ -57,12 +57,7 @@ class SequenceStudy(ImageStudy):
     shifts: tuple[int, ...] = (1, 2, 4)
     seeds: int = Field(3, ge=1, le=10_000)
 
-    @field_validator("digits")
-    @classmethod
-    def _increasing(cls, digits: tuple[int, ...]) -> tuple[int, ...]:
-        if len(digits) < 2 or list(digits) != sorted(set(digits)) or digits[0] < WINDOW:
-            raise ValueError("digits must be two or more increasing numbers from 3 on, as in [5, 9, 13]")
-        return digits
+    _increasing = increasing("digits", count=2, above=WINDOW - 1, example="[5, 9, 13]")
 
     @property
     def twins(self) -> Mapping[str, Twin]:
