@@ -61,15 +61,15 @@ class Figure3a:
         registry.load(STUDY)
         self.settings = {"m": m, "arms.ConvPool.network.channels": channels}
         self.study: Any = configure("bench.fig3a", "paper", self.settings, seeds)
-        self.networks = {arm: self.study.trial(arm, {}, max(m), 0).network for arm in self.study.arms}
+        self.networks = {arm: self.study.cell(arm, {}, {}).network for arm in self.study.arms}
         self._folder = folder
         self._count = 0
 
     def export(self) -> None:
         """Write the examples whyconv trains and tests on, and the sizes, for the PyTorch scripts."""
         study, task = self.study, self.study.task
-        for seed in range(study.seeds):
-            keys = streams(study.trial("ConvPool", {}, max(study.m), seed))
+        for point in study.cell("ConvPool", {}, {}, m=max(study.m)).points():
+            seed, keys = point.trial.seed, streams(point.trial)
             train = draw(task, keys["world"], keys["train"], max(study.m))
             test = draw(task, keys["world"], keys["test"], study.test_size)
             parts = {"x": train.x, "y": train.y, "test_x": test.x, "test_y": test.y}

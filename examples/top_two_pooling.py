@@ -16,8 +16,7 @@ from pydantic import Field
 from whyconv.claims import Claim
 from whyconv.lazy import jax, jnp, np
 from whyconv.networks import Network
-from whyconv.studies import Judgement, Point, Study
-from whyconv.trial import Trial
+from whyconv.studies import Cell, Judgement, Study
 from whyconv.verdict import Evidence
 
 CONTROL = "top two, control"
@@ -76,21 +75,15 @@ class TopTwoStudy(Study, name="own.top-two"):
     m: tuple[int, ...] = (40, 80)
     seeds: int = Field(2, ge=1)
 
-    def plan(self, rows: Any) -> list[Point]:
+    def cells(self) -> Any:
         arms = {
             "max": ("detection", {"name": "conv-pool", "channels": 100}),
             "top two": ("detection", "own.top-two"),
             CONTROL: ({"name": "detection", "scrambled": True}, "own.top-two"),
         }
-        return [
-            Point(
-                {"arm": arm, "m": m},
-                Trial(task=task, network=network, learner="gradient", m=m, seed=seed),
-            )
-            for arm, (task, network) in arms.items()
-            for m in self.m
-            for seed in range(self.seeds)
-        ]
+        for arm, (task, network) in arms.items():
+            for m in self.m:
+                yield Cell({"arm": arm, "m": m}, task, "gradient", network, m, range(self.seeds))
 
     def judge(self, table: Any) -> Judgement:
         def judged(errors: Any) -> Evidence:

@@ -106,9 +106,9 @@ MUTANTS = [
     ("learners/two_step.py", "(job.m - half, job.m)", "(0, half)", PROJECTED),
     ("execution.py", 'keys["validation"], trial', 'keys["test"], trial', "tests/test_risk_rows.py"),
     ("execution.py", "int(np.argmin([risk", "int(np.argmax([risk", "tests/test_risk_rows.py"),
-    ("studies/complexity.py", "or len(risks) < len(new)", "or not risks", SIGNALS),
-    ("studies/complexity.py", 'row is None or row.status == "failed" else', 'row is None else 0.0 if row.status == "failed" else', SIGNALS),
-    ("studies/complexity.py", "<= TELLING * known", "<= known", SIGNALS),
+    ("studies/complexity.py", "if any(point.trial.key not in rows", "if all(point.trial.key not in rows", SIGNALS),
+    ("studies/complexity.py", "rows = good(rows)", "rows = dict(rows)", SIGNALS),
+    ("papers/lahoti/studies/signal_study.py", "<= TELLING * known", "<= known", SIGNALS),
     ("papers/lahoti/studies/signal_study.py", "([1, -1, -1, 1]", "([1, -1, 1, -1]", SIGNALS),
     ("spec.py", "!= _default(field)", "== _default(field)", "tests/runner/test_runner_identity.py"),
     ("tasks/_image_task.py", "(self.shift, 0), (0, 0)))", "(self.shift + 1, 0), (0, 0)))", f"{T}/test_image_classes.py"),
@@ -152,9 +152,13 @@ MUTANTS = [
     ("papers/malach/studies/fig1.py", "AHEAD = 0.05", "AHEAD = 0.0", f"{P}/malach/test_malach_fig1.py"),
     ("papers/malach/studies/fig1.py", "HARM = 0.03", "HARM = 0.3", f"{P}/malach/test_malach_fig1.py"),
     ("papers/brutzkus/studies/fig3c.py", "(0.5, f", "(1.0, f", f"{P}/brutzkus/test_brutzkus_fig3c.py"),
-    ("papers/malach/studies/sequence_study.py", "coupled=arm == FCN", "coupled=False", f"{P}/malach/test_malach_sequences.py"),
     ("registry.py", 'PAPERS = ("whyconv.papers", "whyconv_papers")', 'PAPERS = ("whyconv.papers",)', f"{P}/test_a_fourth_paper.py"),
     ("registry.py", "isinstance(error, UserError) or shelf == PAPERS[0]", "True", f"{P}/test_a_fourth_paper.py"),
+    ("studies/images.py", "if arm == connected else", "if False else", "tests/papers/malach/test_malach_sequences.py"),
+    ("studies/__init__.py", '"m": self.m}', '"m": self.m + 1}', "tests/studies/test_plans.py"),
+    ("studies/tuned.py", "< merits[neighbour][:2]", "> merits[neighbour][:2]", "tests/studies/test_plans.py"),
+    ("papers/lahoti/studies/cifar.py", "Search(*ends, inf, ends)", "Search(*ends, 1.0, ends)", "tests/papers/lahoti/test_lahoti_cifar.py"),
+    ("measure/complexity.py", "self.first or (round", "(round", "tests/measure/test_complexity.py"),
 ]  # fmt: skip
 
 

@@ -97,6 +97,23 @@ def test_the_flank_is_asked_for_once_and_not_below_low():
     assert Search(50, 200).wanted({100: 1.0, 200: -1.0, 102: -1.0, 50: 1.0}, 0.0) == []
 
 
+def test_a_search_may_begin_with_a_learning_curve():
+    search = Search(4, 64, 0.25, (4, 8, 64))
+    assert search.wanted({}, 0.0) == search.usual() == [4, 8, 64]
+    assert search.wanted({4: 1.0, 8: 1.0}, 0.0) == [64]
+    assert search.wanted({4: 1.0, 8: 1.0, 64: -1.0}, 0.0) == [23]
+    assert search.wanted({4: 1.0, 8: -1.0, 64: -1.0}, 0.0) == [6]
+    assert search.wanted({4: 1.0, 8: 1.0, 64: 1.0}, 0.0) == []
+    ends = Search(4, 64, math.inf, (4, 64))
+    assert ends.wanted({}, 0.0) == [4, 64] and ends.wanted({4: 1.0, 64: -1.0}, 0.0) == []
+    assert ends.wanted({4: -1.0, 64: -1.0}, 0.0) == []
+
+
+def test_a_forecast_counts_on_sizes_all_over_the_range():
+    assert Search(2, 1000).usual() == [11, 22, 45, 89, 179, 358, 1000]
+    assert Search(50, 60).usual() == [50, 55, 60]
+
+
 @pytest.mark.parametrize(
     ("values", "match"),
     [
@@ -104,6 +121,8 @@ def test_the_flank_is_asked_for_once_and_not_below_low():
         ((10, 10), "low < cap"),
         ((1, 10, 0.0), "above 0"),
         ((1, 10, math.nan), "above 0"),
+        ((4, 64, 0.25, (4, 32)), "up to cap"),
+        ((4, 64, 0.25, (2, 64)), "from low"),
     ],
 )
 def test_a_search_that_makes_no_sense(values, match):

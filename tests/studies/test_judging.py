@@ -6,9 +6,13 @@ import pytest
 
 from whyconv import registry
 from whyconv.errors import UserError
+from whyconv.measure.complexity import sample_complexity
+from whyconv.measure.curves import Curve
+from whyconv.measure.intervals import Interval
 from whyconv.papers.brutzkus.studies.detection_arms import CONV_POOL, MLP, SCRAMBLED, SVM
-from whyconv.papers.brutzkus.studies.sample_complexity import crossing
 from whyconv.settings import configure
+from whyconv.trial import Row
+from whyconv.verdict import all_above
 
 
 def table(study, errors, training=None, spread=0.004):
@@ -27,6 +31,15 @@ def by_arm(values):
 
 
 GOOD = {CONV_POOL: 0.01, MLP: 0.2, SVM: 0.2, SCRAMBLED: 0.4}
+
+
+def test_every_interval_must_lie_above():
+    ends = ((0.05, 0.2), (-0.05, 0.2), (-0.2, -0.1))
+    clear, straddling, under = (Interval((low + high) / 2, low, high, 5) for low, high in ends)
+    assert all_above({"a": clear}, 0) == "consistent"
+    assert all_above({"a": clear, "b": straddling}, 0) == "undecided"
+    assert all_above({"a": clear, "b": under}, 0) == "fails"
+    assert all_above({}, 0) == "undecided"
 
 
 def test_fig3a_is_consistent_only_if_both_baselines_are_worse_and_all_fit_the_sample():
@@ -107,7 +120,7 @@ def test_sample_complexity_measures_exponents():
     assert (judged.evidence.verdict, judged.control.verdict) == ("consistent", "fails")
     at_once = study.judge(table(study, lambda labels: 0.01)).evidence
     assert at_once.verdict == "undecided" and any(
-        "below 2" in str(value) for value in at_once.numbers.values()
+        "at most 2" in str(value) for value in at_once.numbers.values()
     )
     never = study.judge(table(study, lambda labels: 0.4))
     assert never.evidence.verdict == "undecided"
@@ -118,10 +131,32 @@ def test_sample_complexity_measures_exponents():
     assert judged.evidence.verdict == "fails"
 
 
+def test_sample_complexity_is_searched_for_between_the_sizes():
+    study = configure("brutzkus.sample-complexity", seeds=2)
+    need = {CONV_POOL: 11, MLP: 300}
+    rows, first = {}, study.plan({})
+    while missing := [p for p in study.plan(rows) if p.trial.key not in rows]:
+        for point in missing:
+            trial, error = point.trial, 0.1 * need[point.labels["arm"]] / point.trial.m
+            rows[trial.key] = Row(trial.key, "", {}, {}, "ok", {"test_error": error, "train_flops": trial.m})
+    table = study.measured(study.table(study.plan(rows), rows))
+    sizes = {arm: sorted(part["m"].unique()) for arm, part in table.groupby("arm")}
+    assert sizes == {CONV_POOL: [2, 4, 8, 9, 11, 16, 32], MLP: [16, 64, 256, 304, 362, 512, 1024, 4096]}
+    assert {(p.labels["arm"], p.labels["m"]) for p in first} == {
+        (arm, m) for arm, given in ((CONV_POOL, study.m), (MLP, study.control_m)) for m in given
+    }
+    (found,) = study.tables(study.table(study.plan(rows), rows)).values()
+    assert [m.m_star for m in found["m*"]] == [11] * 6 + [304] * 2
+    assert all(part["m"].is_monotonic_increasing for _, part in table.groupby(["arm", "axis", "value"]))
+
+
 def test_the_crossing_is_interpolated_in_log_m():
-    assert crossing([4, 16], [0.2, 0.0], 0.1) == pytest.approx(8)
-    assert np.isnan(crossing([4, 16], [0.05, 0.0], 0.1))
-    assert crossing([4, 16], [0.4, 0.2], 0.1) == np.inf
+    def found(first, last):
+        return sample_complexity(Curve({4: {0: first}, 16: {0: last}}), 0.1, 16)
+
+    assert found(0.2, 0.0).crossing == pytest.approx(8)
+    assert found(0.05, 0.0).below is None
+    assert not found(0.4, 0.2).reached
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Intervals against limits: agreement only beyond the limit, contradiction only beyond it on the other side."""
+"""Intervals against limits: agreement beyond the limit, contradiction beyond it on the other side."""
 
 import pytest
 

@@ -23,10 +23,10 @@ FLANK = 4
 class Search:
     """Bisection on log m between ``low`` and ``cap``, until the bracket's ends are within ``resolution``.
 
-    The first round measures round(sqrt(low * cap)) and the cap, which can run side by side. From then on the
-    bracket is the smallest size that reaches the target and the largest below it that fails (``low`` if none
-    is known to fail); its geometric mean comes next, until the ends are neighbouring integers or
-    high / low <= 1 + resolution.
+    The first round measures round(sqrt(low * cap)) and the cap, which can run side by side, or the sizes in
+    ``first`` if a learning curve is wanted as well. From then on the bracket is the smallest size that
+    reaches the target and the largest below it that fails (``low`` if none is known to fail); its geometric
+    mean comes next, until the ends are neighbouring integers or high / low <= 1 + resolution.
 
     A last size, m* / 4, is measured if all failing ones are above it. Otherwise a size that failed narrowly
     might be the smallest of all, with no measurement to show where below it the expected risk may have
@@ -39,6 +39,7 @@ class Search:
     low: int
     cap: int
     resolution: float = 0.05
+    first: tuple[int, ...] = ()
 
     def __post_init__(self) -> None:
         if self.low < 1:
@@ -47,10 +48,13 @@ class Search:
             raise ValueError(f"a search needs low < cap, but low = {self.low}, cap = {self.cap} were given")
         if not self.resolution > 0:
             raise ValueError(f"a search needs a resolution above 0, but {self.resolution} was given")
+        if self.first and not (self.low <= min(self.first) and max(self.first) == self.cap):
+            raise ValueError(f"a search begins with sizes from low up to cap, but {self.first} were given")
 
     def wanted(self, means: Mapping[int, float], target: float) -> list[int]:
         """The sizes to measure next, given the mean risks so far; none when done. nan and inf fail."""
-        first = [m for m in (round(math.sqrt(self.low * self.cap)), self.cap) if m not in means]
+        opening = self.first or (round(math.sqrt(self.low * self.cap)), self.cap)
+        first = [m for m in opening if m not in means]
         known = {m: mean for m, mean in means.items() if self.low <= m <= self.cap}
         high = min((m for m, mean in known.items() if mean <= target), default=None)
         if first or high is None:
@@ -63,6 +67,12 @@ class Search:
             return [self.low] if high > self.low else []
         flank = max(self.low, high // FLANK)
         return [flank] if min(failing) > flank else []
+
+    def usual(self) -> list[int]:
+        """The sizes that a forecast counts on: ``first``, or the cap and six around the middle in log m."""
+        middle = math.sqrt(self.low * self.cap)
+        around = {min(max(round(middle * 2**i), self.low), self.cap) for i in range(-2, 4)}
+        return sorted(self.first or around | {self.cap})
 
 
 @dataclass(frozen=True)

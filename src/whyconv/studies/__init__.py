@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
-from whyconv.spec import Piece
+from whyconv.spec import Piece, build, checked
+from whyconv.tasks import Task
 from whyconv.trial import Row, Trial
 from whyconv.verdict import Evidence
 
 if TYPE_CHECKING:
     import altair
     import pandas as pd
+
+    from whyconv.measure.complexity import Search
 
 
 @dataclass(frozen=True)
@@ -34,6 +37,37 @@ class Point:
 
 
 @dataclass(frozen=True)
+class Cell:
+    """A place of a study: who is trained on what, with how many examples, and how often.
+
+    Pieces may be given as what builds them. A study that searches for m* gives the ``search`` in place of
+    ``m``. All studies get their trials from here, by :meth:`points`.
+    """
+
+    labels: Mapping[str, Any]
+    task: Any
+    learner: Any
+    network: Any = None
+    m: int = 1
+    seeds: range = range(1)
+    test_size: int = 1000
+    exact: bool = False
+    risk: bool = False
+    search: Search | None = None
+
+    def at(self, m: int) -> Cell:
+        """The same place with this many examples."""
+        return replace(self, m=m, labels={**self.labels, "m": m})
+
+    def points(self) -> list[Point]:
+        """One trial for every seed."""
+        values = {"task": self.task, "network": self.network, "learner": self.learner, "m": self.m}
+        values |= {"test_size": self.test_size, "exact": self.exact, "risk": self.risk}
+        arm = f"arm {self.labels['arm']}"
+        return [Point(self.labels, checked(Trial, {**values, "seed": seed}, arm)) for seed in self.seeds]
+
+
+@dataclass(frozen=True)
 class Judgement:
     """The study's verdict, and that of its control: the same criterion with the control in place."""
 
@@ -44,6 +78,34 @@ class Judgement:
 def good(rows: Mapping[str, Row]) -> dict[str, Row]:
     """The rows that a plan may be made from. A trial may fail for lack of memory: that is no measurement."""
     return {key: row for key, row in rows.items() if row.status == "ok"}
+
+
+def only_task(kind: type[Task], why: str = "was given") -> BeforeValidator:
+    """For a field that takes a task of one kind, or what builds one, and no other."""
+
+    def built(value: Any) -> Any:
+        task = build("task", value)
+        if not isinstance(task, kind):
+            raise ValueError(f"the task {task.name} {why}; this study needs the task {kind.name}")
+        return task
+
+    return BeforeValidator(built)
+
+
+def increasing(*fields: str, example: str, count: int = 1, above: float | None = 0) -> Any:
+    """A validator for fields that list ``count`` or more increasing numbers ``above`` a limit."""
+
+    def checked_order(values: tuple[float, ...], info: ValidationInfo) -> tuple[float, ...]:
+        low = above is not None and bool(values) and min(values) <= above
+        if len(values) < count or low or list(values) != sorted(set(values)):
+            few = "two or more " if count == 2 else ""
+            limit = "" if above is None else f" above {above:g}"
+            raise ValueError(
+                f"{info.field_name} must be a list of {few}increasing numbers{limit}, as in {example}"
+            )
+        return values
+
+    return field_validator(*fields)(checked_order)
 
 
 class Study(Piece):
@@ -75,9 +137,14 @@ class Study(Piece):
 
     seeds: int = Field(5, ge=1, le=10_000)
 
-    @abstractmethod
+    def cells(self) -> Iterable[Cell]:
+        """Every place of the study, in the order of the plan."""
+        raise NotImplementedError(f"{self.name} has neither cells nor a plan of its own")
+
     def plan(self, rows: Mapping[str, Row]) -> list[Point]:
         """Every trial wanted, given the rows so far (by trial key); those without a row get run."""
+        del rows
+        return [point for cell in self.cells() for point in cell.points()]
 
     def outlook(self) -> list[Trial]:
         """The trials that the forecast of time is made for; an adaptive study may guess what will follow."""

@@ -1,8 +1,8 @@
-"""What the studies of a grid share: arms, points, and comparisons of arms seed by seed."""
+"""Studies of a grid: arms, and comparisons of arms seed by seed."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator
@@ -11,9 +11,8 @@ from whyconv.learners import LearnerField
 from whyconv.networks import NetworkField
 from whyconv.networks.dense import MLP
 from whyconv.spec import Spec, checked
-from whyconv.studies import Point, Study
+from whyconv.studies import Cell, Study, increasing
 from whyconv.tasks import TaskField
-from whyconv.trial import Row, Trial
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,71 +35,61 @@ class Arm(Spec):
     seeds: int | None = Field(None, ge=1, le=10_000)
 
 
-class GridStudy(Study):
-    """Arms times values times seeds; all arms see the same examples, a larger m contains the smaller."""
+class ArmStudy(Study):
+    """Contestants on one task; all of them see the same examples, a larger m contains the smaller."""
 
     needed: ClassVar[tuple[str, ...]] = ()
     """The arms that the criterion speaks of."""
 
     task: TaskField
     arms: dict[str, Arm]
-    m: tuple[int, ...]
     test_size: int = Field(1000, ge=1, le=1_000_000)
-    exact: bool = False
-    risk: bool = False
 
     @field_validator("arms")
     @classmethod
     def _complete(cls, arms: dict[str, Arm]) -> dict[str, Arm]:
-        return complete_arms(arms, cls.needed)
+        """Those needed are there, and every ``matches`` names one that has a network."""
+        for name in cls.needed:
+            if name not in arms:
+                raise ValueError(f"the arm {name!r} is missing, and the criterion needs it")
+        for name, arm in arms.items():
+            model = arms.get(arm.matches) if arm.matches is not None else None
+            if arm.matches is not None and (model is None or model.network is None):
+                raise ValueError(f"{name} matches {arm.matches!r}, which is no arm with a network")
+        return arms
 
-    @field_validator("m")
-    @classmethod
-    def _increasing(cls, m: tuple[int, ...]) -> tuple[int, ...]:
-        if not m or min(m) < 1 or list(m) != sorted(set(m)):
-            raise ValueError("m must be a list of increasing sample sizes, as in [40, 80, 160]")
-        return m
+    def cell(self, name: str, labels: Mapping[str, Any], changes: Mapping[str, Any], **more: Any) -> Cell:
+        """The cell of an arm, where fields of the task are changed; ``more`` are fields of the cell."""
+        arm = self.arms[name]
+        task, network = changed(self.task, {**changes, **arm.task}), arm.network
+        if arm.matches is not None and isinstance(network, MLP):
+            model = self.arms[arm.matches].network
+            if model is not None:
+                network = changed(network, {"parameters": model.parameter_count(task.shape)})
+        fields = {"network": network, "seeds": range(arm.seeds or self.seeds), "test_size": self.test_size}
+        return Cell({"arm": name, **labels}, task, arm.learner, **{**fields, **more})
+
+
+class GridStudy(ArmStudy):
+    """Arms times values times seeds."""
+
+    m: tuple[int, ...]
+    exact: bool = False
+    risk: bool = False
+
+    _increasing = increasing("m", example="[40, 80, 160]")
 
     def values(self) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], int]]:
         """Labels, changes to the task's fields, and m, for every column of the grid."""
         for m in self.m:
             yield {"m": m}, {}, m
 
-    def plan(self, rows: Mapping[str, Row]) -> list[Point]:
-        """Every arm at every value for every seed; rows do not matter."""
-        del rows
-        return [
-            Point({"arm": name, **labels}, self.trial(name, changes, m, seed))
-            for labels, changes, m in self.values()
-            for name, arm in self.arms.items()
-            if arm.largest_m is None or m <= arm.largest_m
-            for seed in range(arm.seeds or self.seeds)
-        ]
-
-    def trial(self, name: str, changes: Mapping[str, Any], m: int, seed: int) -> Trial:
-        """The trial of one arm."""
-        arm = self.arms[name]
-        task = changed(self.task, {**changes, **arm.task})
-        network = arm.network
-        if arm.matches is not None and isinstance(network, MLP):
-            model = self.arms[arm.matches].network
-            if model is not None:
-                network = changed(network, {"parameters": model.parameter_count(task.shape)})
-        values = {"task": task, "network": network, "learner": arm.learner, "m": m, "seed": seed}
-        values |= {"test_size": self.test_size, "exact": self.exact, "risk": self.risk}
-        return checked(Trial, values, f"arm {name}")
-
-
-def complete_arms(arms: dict[str, Arm], needed: Iterable[str]) -> dict[str, Arm]:
-    """The arms, if those needed are there and every ``matches`` names one that has a network."""
-    for name in needed:
-        if name not in arms:
-            raise ValueError(f"the arm {name!r} is missing, and the criterion needs it")
-    for name, arm in arms.items():
-        model = arms.get(arm.matches) if arm.matches is not None else None
-        if arm.matches is not None and (model is None or model.network is None):
-            raise ValueError(f"{name} matches {arm.matches!r}, which is no arm with a network")
-    return arms
+    def cells(self) -> Iterator[Cell]:
+        """Every arm at every value."""
+        for labels, changes, m in self.values():
+            for name, arm in self.arms.items():
+                if arm.largest_m is None or m <= arm.largest_m:
+                    yield self.cell(name, labels, changes, m=m, exact=self.exact, risk=self.risk)
 
 
 def changed(piece: Any, fields: Mapping[str, Any]) -> Any:
@@ -111,12 +100,16 @@ def changed(piece: Any, fields: Mapping[str, Any]) -> Any:
     return checked(type(piece), {**values, **fields}, f"{piece.kind} {piece.name}")
 
 
+def selected(table: pd.DataFrame, **labels: Any) -> pd.DataFrame:
+    """The rows with these labels."""
+    for name, value in labels.items() if len(table) else ():
+        table = table[table[name] == value]
+    return table
+
+
 def by_seed(table: pd.DataFrame, column: str = "test_error", **labels: Any) -> pd.Series:
     """The column of the rows with these labels, by seed."""
-    chosen = table
-    for name, value in labels.items():
-        chosen = chosen[chosen[name] == value]
-    return chosen.set_index("seed")[column]
+    return selected(table, **labels).set_index("seed")[column]
 
 
 def advantage(table: pd.DataFrame, better: str, worse: str, **labels: Any) -> Interval:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from math import isnan, nan
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
-from pydantic import BeforeValidator
+from pydantic import Field, field_validator
 
-from whyconv.spec import build, to_json
-from whyconv.studies import Point, Study
+from whyconv.spec import to_json
+from whyconv.studies import Point, Study, only_task
 from whyconv.studies.grid import by_seed
-from whyconv.tasks import images
+from whyconv.tasks import Part, images
 from whyconv.tasks._image_task import CONTROLS, ImageTask
 from whyconv.tasks.image_classes import ImageClasses
 from whyconv.tasks.images.catalogue import DIGITS
@@ -28,20 +28,29 @@ ROUNDING = 1e-4
 """By how much losses of the first epoch may differ between networks that are to be equal up to rounding."""
 
 
-def needs(kind: type[ImageTask]) -> BeforeValidator:
-    """Takes a task of this kind, or what builds one, and no other."""
+class ImageStudy(Study):
+    """A study on images; its table also has the accuracy, and the training loss of the first epoch."""
 
-    def taken(value: Any) -> Any:
-        task = build("task", value)
-        if not isinstance(task, kind):
-            raise ValueError(f"the task {task.name} was given; this study needs the task {kind.name}")
+    own: ClassVar[tuple[str, ...]] = CONTROLS
+    """The fields of the task that the study sets itself."""
+
+    if TYPE_CHECKING:
+        task: Any
+
+    @field_validator("task", check_fields=False)
+    @classmethod
+    def _untouched(cls, task: ImageTask) -> ImageTask:
+        for name in cls.own:
+            if getattr(task, name) != type(task).model_fields[name].default:
+                raise ValueError(
+                    f"task.{name} was given, and this study sets it itself; leave it out (see whyconv list)"
+                )
         return task
 
-    return BeforeValidator(taken)
-
-
-class ImageStudy(Study):
-    """A study whose table also has the accuracy, and the training loss of the first epoch."""
+    def data(self) -> str:
+        """The images; if they are the embedded ones, also what was found and is not used."""
+        why = images.unused(self.task.preference) if self.task.images == DIGITS else ""
+        return f"{described(self.task)} Not used: {why}." if why else described(self.task)
 
     def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
         """One line per trial with a good row."""
@@ -53,40 +62,48 @@ class ImageStudy(Study):
         return table.assign(accuracy=1 - table["test_error"], first_loss=losses)
 
 
-ClassesField = Annotated[ImageClasses, needs(ImageClasses)]
+class ClassesStudy(ImageStudy):
+    """A study on classes of images whose criterion is one for CIFAR-10."""
+
+    task: Annotated[ImageClasses, only_task(ImageClasses)] = Field("image-classes", validate_default=True)
+
+    def available(self, count: int, part: Part) -> int:
+        """No more images than there are."""
+        return min(count, self.task.image_count(part))
+
+    def unjudged(self) -> str:
+        """Other images are shown and not judged."""
+        if self.task.images == "cifar-10":
+            return ""
+        if self.task.images == DIGITS:
+            return (
+                "these are the embedded 8 x 8 digits, since CIFAR-10 is not on this machine; whyconv data "
+                "fetch cifar-10 brings it"
+            )
+        return f"the criterion is one for CIFAR-10, and these images are {self.task.images}"
 
 
-def not_cifar(task: ImageTask) -> str:
-    """Why results on these images are shown and not judged, where the criterion is one for CIFAR-10."""
-    if task.images == "cifar-10":
-        return ""
-    if task.images == DIGITS:
-        return (
-            "these are the embedded 8 x 8 digits, since CIFAR-10 is not on this machine; whyconv data fetch "
-            "cifar-10 brings it"
-        )
-    return f"the criterion is one for CIFAR-10, and these images are {task.images}"
+class Twin(NamedTuple):
+    """A contestant with other fields of its task and its network."""
+
+    of: str
+    task: Mapping[str, Any] = {}
+    network: Mapping[str, Any] = {}
+
+
+def twins(contestants: Sequence[str], connected: str = "FCN") -> dict[str, Twin]:
+    """Permuted pixels for every contestant, the fully ``connected`` one starting alike; shuffled labels for
+    the first."""
+    found = {
+        permuted(arm): Twin(arm, {"permuted": True}, {"coupled": True} if arm == connected else {})
+        for arm in contestants
+    }
+    return {**found, shuffled(contestants[0]): Twin(contestants[0], {"shuffled_labels": True})}
 
 
 def described(task: ImageTask) -> str:
     """The images in a sentence."""
     return f"Images: {images.describe(task.images, task.batches)}."
-
-
-def announced(task: ImageTask) -> str:
-    """The images before a run; if they are the embedded ones, also what was found and is not used."""
-    why = images.unused(task.preference) if task.images == DIGITS else ""
-    return f"{described(task)} Not used: {why}." if why else described(task)
-
-
-def plain(task: ImageTask, *more: str) -> None:
-    """Refuse a task whose controls, or ``more`` fields, were changed: the study sets them itself."""
-    fields = type(task).model_fields
-    for name in (*CONTROLS, *more):
-        if getattr(task, name) != fields[name].default:
-            raise ValueError(
-                f"task.{name} was given, and this study sets it itself; leave it out (see whyconv list)"
-            )
 
 
 def permuted(arm: str) -> str:
@@ -112,7 +129,7 @@ def started_alike(table: pd.DataFrame, twin: str, arm: str, **labels: Any) -> Ev
     return Evidence(verdict, {f"loss of the first epoch, {twin} - {arm}{where}, largest": largest})
 
 
-def told(learner: Learner) -> str:
+def training(learner: Learner) -> str:
     """How networks are trained, in the learner's own words."""
     names = ("optimiser", "rate", "options", "batch", "loss", "epochs")
     found = {name: getattr(learner, name, None) for name in names}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator
 
 from whyconv.networks import Network
-from whyconv.spec import checked
-from whyconv.studies import Point, Study, good
+from whyconv.studies import Cell, Point, Study, good
 from whyconv.tasks import Task
 from whyconv.trial import Row, Trial
 
@@ -20,28 +19,74 @@ if TYPE_CHECKING:
 FIRST_TUNING_SEED = 10_000
 TUNING, MEASURED = "tuning", "measured"
 
-
 CONFIRMED = 1.2
 """A target met on held-out examples counts only if the test error is at most this multiple of it."""
 
 
-class Cell(NamedTuple):
-    """A place of the study: its labels, what is trained on what, and with how many examples."""
+Merit = Callable[[float, Sequence[Row]], tuple[float, ...]]
+"""How good a step size is, from the rows of its trials: the smaller the better, part by part."""
 
-    labels: Mapping[str, Any]
-    task: Task
-    network: Network
-    m: int
+
+@dataclass(frozen=True)
+class Tuner:
+    """The search for the best step size of a cell, by seeds that are used for nothing else.
+
+    All of ``rates`` are tried with ``seeds`` seeds each. While the best one lies at an edge of the grid and
+    beats its neighbour in the first two parts of ``merit``, the grid grows there by the same factor,
+    ``extensions`` times at most. Of equals the one next to the middle of the grid is taken.
+    """
+
+    rates: Sequence[float]
+    seeds: int
+    merit: Merit
+    extensions: int = 0
+
+    def tune(self, cell: Cell, rows: Mapping[str, Row]) -> tuple[list[Point], float | None]:
+        """The trials that tune a cell, and the best rate once all of them are in."""
+        rates, left = sorted(self.rates), self.extensions
+        while True:
+            tried = {rate: self._tried(cell, rate) for rate in rates}
+            points = [point for each in tried.values() for point in each]
+            if any(point.trial.key not in rows for point in points):
+                return points, None
+            merits = {r: self.merit(r, [rows[p.trial.key] for p in each]) for r, each in tried.items()}
+            middle = (len(rates) - 1) / 2
+            best = min(rates, key=lambda rate: (*merits[rate], abs(rates.index(rate) - middle)))
+            beyond = self._beyond(rates, best, merits) if left else None
+            if beyond is None:
+                return points, best
+            rates, left = sorted([*rates, beyond]), left - 1
+
+    def _tried(self, cell: Cell, rate: float) -> list[Point]:
+        return at_rate(cell, rate, TUNING, range(FIRST_TUNING_SEED, FIRST_TUNING_SEED + self.seeds)).points()
+
+    def _beyond(
+        self, rates: list[float], best: float, merits: Mapping[float, tuple[float, ...]]
+    ) -> float | None:
+        """The next rate beyond the edge at which the best one lies, if it beats its neighbour there."""
+        for edge, neighbour in ((rates[-1], rates[-2:][0]), (rates[0], rates[:2][-1])):
+            if best == edge != neighbour and merits[edge][:2] < merits[neighbour][:2]:
+                return edge * edge / neighbour
+        return None
+
+
+def at_rate(cell: Cell, rate: float, phase: str, seeds: range) -> Cell:
+    """The cell with this step size, its learner being given by its fields."""
+    labels = {**cell.labels, "rate": rate, "phase": phase}
+    return replace(cell, labels=labels, learner={**cell.learner, "rate": rate}, seeds=seeds)
+
+
+def measurements(table: pd.DataFrame) -> pd.DataFrame:
+    """The lines of the measurement, without those of the tuning."""
+    return table[table["phase"] == MEASURED] if len(table) else table
 
 
 class TunedStudy(Study):
     """Gradient descent to a target error, every cell with its own best step size.
 
-    For every cell (an arm at a size), each of ``rates`` is tried with ``tuning_seeds`` seeds that are
-    used for nothing else. While the best rate lies at an edge of the grid and beats its neighbour, the
-    grid grows there, ``extensions`` times at most. The best rate (fewest runs that miss the target, then
-    fewest steps, then least error at the end, then next to the middle) is then measured with ``seeds`` new
-    seeds. The rule is the same for every arm, as are examples and ``budget`` of steps.
+    For every cell (an arm at a size), a :class:`Tuner` tries ``rates`` with ``tuning_seeds`` seeds. The best
+    rate (fewest runs that miss the target, then fewest steps, then least error at the end) is then measured
+    with ``seeds`` new seeds. The rule is the same for every arm, as are examples and ``budget`` of steps.
 
     A run has *reached* the target if its held-out error did within the budget and its test error confirms
     it (at most 1.2 times the target: the first of many looks is a lucky one). Other runs count as the
@@ -65,75 +110,41 @@ class TunedStudy(Study):
             raise ValueError("rates must be a list of different step sizes above 0, as in [0.1, 1, 10]")
         return rates
 
-    @abstractmethod
-    def cells(self) -> Iterator[Cell]:
-        """Every arm at every size."""
+    def cell(self, labels: Mapping[str, Any], task: Task, network: Network, m: int) -> Cell:
+        """A cell with all but the step size; the held-out examples come on top of m."""
+        learner = {
+            "name": "gradient", "optimiser": "sgd", "batch": None, "loss": "hinge", "tolerance": 0,
+            "epochs": self.budget, "target_error": self.target_error, "held_out": self.held_out,
+        }  # fmt: skip
+        return Cell(labels, task, learner, network, m + self.held_out, test_size=self.test_size)
 
     def plan(self, rows: Mapping[str, Row]) -> list[Point]:
         """Tuning for every cell; where that is done, the measurement at the best rate."""
         points, rows = [], good(rows)
+        tuner = Tuner(self.rates, self.tuning_seeds, self._merit, self.extensions)
         for cell in self.cells():
-            tuning, best = self._tuned(cell, rows)
+            tuning, best = tuner.tune(cell, rows)
             points += tuning
             if best is not None:
-                points += [self._point(cell, best, seed, MEASURED) for seed in range(self.seeds)]
+                points += at_rate(cell, best, MEASURED, range(self.seeds)).points()
         return points
 
     def outlook(self) -> list[Trial]:
         """The tuning, and measurements as if the middle rate were the best everywhere."""
         middle = sorted(self.rates)[len(self.rates) // 2]
-        measured = [
-            self._point(cell, middle, s, MEASURED) for cell in self.cells() for s in range(self.seeds)
-        ]
-        return [point.trial for point in [*self.plan({}), *measured]]
+        measured = [at_rate(cell, middle, MEASURED, range(self.seeds)) for cell in self.cells()]
+        return [point.trial for point in [*self.plan({}), *(p for cell in measured for p in cell.points())]]
 
-    def _tuned(self, cell: Cell, rows: Mapping[str, Row]) -> tuple[list[Point], float | None]:
-        """The trials that tune a cell, and the best rate once all of them are in."""
-        rates = sorted(self.rates)
-        for extended in range(self.extensions + 1):
-            tried = {
-                rate: [
-                    self._point(cell, rate, FIRST_TUNING_SEED + i, TUNING) for i in range(self.tuning_seeds)
-                ]
-                for rate in rates
-            }
-            points = [point for each in tried.values() for point in each]
-            if any(point.trial.key not in rows for point in points):
-                return points, None
-            merits = {rate: self._merit(tried[rate], rows) for rate in rates}
-            middle = (len(rates) - 1) / 2
-            best = min(rates, key=lambda rate: (*merits[rate], abs(rates.index(rate) - middle)))
-            if extended < self.extensions and len(rates) > 1:
-                if best == rates[-1] and merits[best][:2] < merits[rates[-2]][:2]:
-                    rates = [*rates, best * best / rates[-2]]
-                    continue
-                if best == rates[0] and merits[best][:2] < merits[rates[1]][:2]:
-                    rates = [best * best / rates[1], *rates]
-                    continue
-            return points, best
-        raise AssertionError("the last round returns")
-
-    def _point(self, cell: Cell, rate: float, seed: int, phase: str) -> Point:
-        learner = {
-            "name": "gradient", "optimiser": "sgd", "rate": rate, "batch": None, "loss": "hinge",
-            "tolerance": 0, "epochs": self.budget, "target_error": self.target_error,
-            "held_out": self.held_out,
-        }  # fmt: skip
-        values = {"task": cell.task, "network": cell.network, "learner": learner, "seed": seed}
-        values |= {"m": cell.m + self.held_out, "test_size": self.test_size}
-        labels = {**cell.labels, "rate": rate, "phase": phase}
-        return Point(labels, checked(Trial, values, ", ".join(str(label) for label in cell.labels.values())))
-
-    def _merit(self, points: list[Point], rows: Mapping[str, Row]) -> tuple[float, float, float]:
-        """The smaller the better: runs that miss the target, steps, error at the end in per cent."""
+    def _merit(self, rate: float, rows: Sequence[Row]) -> tuple[float, float, float]:
+        """Runs that miss the target, steps, error at the end in per cent."""
+        del rate
         missed, steps, error = 0.0, 0.0, 0.0
-        for point in points:
-            result = rows[point.trial.key].result
-            reached = result.get("stopped") == "error"
+        for row in rows:
+            reached = row.result.get("stopped") == "error"
             missed += not reached
-            steps += float(result["steps"]) if reached else self.budget
-            error += float(result.get("held_out_error", 1.0))
-        return missed, steps, round(error / len(points), 2)
+            steps += float(row.result["steps"]) if reached else self.budget
+            error += float(row.result.get("held_out_error", 1.0))
+        return missed, steps, round(error / len(rows), 2)
 
     def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
         """One line per trial; ``steps_taken`` is the budget where the target is not ``reached``."""
@@ -145,5 +156,5 @@ class TunedStudy(Study):
         return table
 
     def measured(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The lines of the measurement, without those of the tuning."""
-        return table[table["phase"] == MEASURED] if len(table) else table
+        """Without the tuning."""
+        return measurements(table)

@@ -12,7 +12,7 @@ from whyconv.settings import configure
 from whyconv.streams import streams
 from whyconv.studies.images import permuted, shuffled
 from whyconv.studies.tuned import FIRST_TUNING_SEED, MEASURED, TUNING
-from whyconv.studies.worth import needed, worth
+from whyconv.studies.worth import worth
 from whyconv.trial import Row
 
 PINNED = {
@@ -51,8 +51,8 @@ def tuned(study, best=lambda arm: 0.001):
 def completed(study, spread=SPREAD, first_loss=2.3, **changes):
     """The table of a finished run whose errors fall by so much a doubling, seeds apart by ``spread``."""
     rows, falling = tuned(study), {**FALLING, **changes}
-    for point in study.plan(rows):
-        if point.labels["phase"] == MEASURED:
+    while missing := [point for point in study.plan(rows) if point.trial.key not in rows]:
+        for point in missing:
             start, fall = falling[point.labels["arm"]]
             error = start - fall * log2(point.labels["m"] / 250) + spread[point.trial.seed]
             shifted = {f"test_error_shift_{by}": error + 0.01 * by for by in study.shifts}
@@ -99,6 +99,17 @@ def test_the_plan_has_every_arm_at_every_size_and_twins_at_both_ends():
         assert getattr(trial.network, "coupled", False) == (arm == permuted(FCN))
 
 
+def test_the_search_goes_on_between_the_sizes_and_twins_stay_at_both_ends():
+    study = configured(m=[250, 1000, 4000], resolution=0.5)
+    table = study.measured(completed(study))  # 0.6 is reached at 2520 by the FCN, at 574 by the CNN
+    sizes = {arm: list(part["m"].unique()) for arm, part in table.groupby("arm")}
+    assert sizes[FCN] == [250, 1000, 2000, 2828, 4000] and sizes[POOLED_CNN] == [250, 500, 707, 1000, 4000]
+    assert all(sizes[twin] == [250, 4000] for twin in TWINS)
+    found = study.needed(table)[FCN]
+    assert (found.below, found.m_star) == (2000, 2828)
+    assert found.crossing == pytest.approx(250 * 2 ** (10 / 3))
+
+
 def test_all_arms_of_a_seed_see_the_same_images():
     study = configured()
     trials = [p.trial for p in study.plan(tuned(study)) if p.labels["m"] in (250, 4000)]
@@ -138,12 +149,17 @@ def test_the_best_rate_has_the_least_error_on_held_out_images():
     def rows(errors):
         return {p.trial.key: row(p, held_out_error=e) for p, e in zip(tuning, errors, strict=True)}
 
-    assert study.best(tuning, rows([0.7, 0.7, 0.6, 0.7, 0.5, 0.9])) == 0.001
-    assert study.best(tuning, rows([0.6, 0.7, 0.7, 0.6, 0.9, 0.9])) == 0.0003
+    def best(rows):
+        points, rate = study.tuner.tune(study.tuning_cell(LCN), rows)
+        assert points == tuning
+        return rate
+
+    assert best(rows([0.7, 0.7, 0.6, 0.7, 0.5, 0.9])) == 0.001
+    assert best(rows([0.6, 0.7, 0.7, 0.6, 0.9, 0.9])) == 0.0003
     some = rows([0.7, 0.7, 0.6, 0.7, 0.5, 0.5])
-    assert study.best(tuning, some) == 0.003
+    assert best(some) == 0.003
     last = tuning[-1].trial.key
-    assert study.best(tuning, {key: r for key, r in some.items() if key != last}) is None
+    assert best({key: r for key, r in some.items() if key != last}) is None
 
 
 def test_a_failed_trial_stops_the_tuning_of_its_network_only():
@@ -166,13 +182,14 @@ def test_worth_of_a_prior_in_a_case_computed_by_hand():
     # is e worse needs e / 0.04 and e / 0.05 doublings more, 5 e apart: 0.05 for e = 0.01. Student's t with
     # 2 degrees of freedom is 4.3027, and 4.3027 * 0.05 / sqrt(3) = 0.12421.
     table = completed(configured(), (-0.01, 0.0, 0.01), **{FCN: (0.68, 0.04), LCN: (0.66, 0.05)})
-    table = configured().measured(table)
-    assert needed(table, FCN, 0.6, range(3)).crossing == pytest.approx(1000)
-    assert needed(table, LCN, 0.6, range(3)).crossing == pytest.approx(250 * 2**1.2)
-    found = worth(table, FCN, LCN, 0.6, range(3))
+    study, table = configured(), configured().measured(table)
+    needed = study.needed(table)
+    assert needed[FCN].crossing == pytest.approx(1000)
+    assert needed[LCN].crossing == pytest.approx(250 * 2**1.2)
+    found = worth(needed, FCN, LCN)
     assert found.value == pytest.approx(2**0.8)
     assert (found.low, found.high) == pytest.approx((2 ** (0.8 - 0.12421), 2 ** (0.8 + 0.12421)), rel=1e-4)
-    assert needed(table[table["seed"] > 0], FCN, 0.6, range(3)) is None
+    assert study.needed(table[table["seed"] > 0]) == {}
 
 
 def test_tables_tell_what_is_reached_and_what_is_not():

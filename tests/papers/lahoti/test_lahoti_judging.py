@@ -15,10 +15,10 @@ from whyconv.papers.lahoti.studies.non_equivariant import ADAM, EMBEDDED
 from whyconv.papers.lahoti.studies.non_equivariant import ROTATED as EMBEDDED_ROTATED
 from whyconv.papers.lahoti.studies.partial_sharing import ROTATED as TURNED
 from whyconv.papers.lahoti.studies.partial_sharing import SHARED
-from whyconv.papers.lahoti.studies.signal_study import CNN, FCN, LCN, ROTATED
+from whyconv.papers.lahoti.studies.signal_study import CNN, FCN, LCN, ROTATED, known
 from whyconv.runs import Run
 from whyconv.settings import configure
-from whyconv.studies.complexity import ComplexityStudy, known
+from whyconv.studies import Cell
 from whyconv.trial import Row
 
 SEEDS = 3
@@ -46,9 +46,10 @@ def configured(name, seeds=SEEDS, **settings):
     return configure(f"lahoti.{name}", "quick", {**plain, **PINNED[name], **settings}, seeds)
 
 
-def curve(study, task, m, need, spread):
+def curve(study, trial, need, spread):
     """A risk that falls like 1/m to the target at m = need, and stays above it if need is inf."""
-    return study.goal(task) + study.excess * ((need / m if need < inf else 4) * (1 + spread) - 1)
+    goal = study.goal(Cell({}, trial.task, trial.learner))
+    return goal + study.excess * ((need / trial.m if need < inf else 4) * (1 + spread) - 1)
 
 
 def row(study, point, needs):
@@ -58,7 +59,7 @@ def row(study, point, needs):
     spread = np.random.default_rng([trial.seed, own]).normal()
     spread += 0.25 * np.random.default_rng([trial.seed, own, trial.m]).normal()
     result = {
-        "risk": curve(study, trial.task, trial.m, needs(labels), 0.02 * spread), "risk_is_exact": True,
+        "risk": curve(study, trial, needs(labels), 0.02 * spread), "risk_is_exact": True,
         "train_flops": 1000 * trial.m + trial.seed, "test_error": 0.1, "alignment": 0.9,
         "rate": 0.1 if trial.seed == 0 else 0.3, "bias_rate": 0.03,
     }  # fmt: skip
@@ -79,15 +80,16 @@ def completed(study, needs, rows=None):
 
 def at_once(study, needs):
     """The same rows, each made the moment its trial is first spoken of: one round in place of ten."""
-    rows, point_of = {}, ComplexityStudy._point
+    rows, points_of = {}, Cell.points
 
-    def noted(self, *where):
-        point = point_of(self, *where)
-        rows[point.trial.key] = row(self, point, needs)
-        return point
+    def noted(cell):
+        points = points_of(cell)
+        rows.update({point.trial.key: row(study, point, needs) for point in points})
+        return points
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(ComplexityStudy, "_point", noted)
+        patch.setattr(Cell, "points", noted)
+        patch.setattr("whyconv.studies.complexity.good", lambda rows: rows)  # seen as they come
         return study.plan(rows), rows
 
 
@@ -196,7 +198,7 @@ def test_every_part_of_the_criterion_can_fail(case):
 def test_where_a_linear_filter_gets_near_nothing_is_said():
     for target, tells in ((0.7 / 6 - 1e-4, True), (0.7 / 6 + 1e-4, False)):  # a linear filter's is 1/6
         near = configured("vary-k", target=target)
-        assert near.telling(list(near.cells())[1].task) == tells
+        assert near.telling(cell(near.cells(), CNN, 20)[0]) == tells
     found = judged(configured("vary-k", values=[4, 8]), TRUTH["vary-k"])
     assert (found.evidence.verdict, found.control.verdict) == ("vacuous", "vacuous")
     assert found.evidence.numbers == {"values where the target is out of a linear filter's reach": 0}
@@ -557,7 +559,7 @@ def test_the_table_tells_what_it_took():
 
 def test_a_target_of_ones_own():
     study = configured("vary-k", target=0.08)
-    assert {study.goal(each.task) for each in study.cells()} == {0.08}
+    assert {study.goal(each) for each in study.cells()} == {0.08}
     with pytest.raises(UserError, match=r"at k = 30 the oracle's risk is 0.04567; take a larger one"):
         configured("vary-k", target=0.045)
 
@@ -591,7 +593,7 @@ def test_figures_and_tables_at_every_stage(name):
     study = full(2, PLACES | {FCN: BOTH}) if name == "fcn" else configured(name, 2)
     points, rows = at_once(study, SHOWN[name])
     some = {key: rows[key] for key in keys(study.plan({}))[:7]}
-    arms = sum(len(each.arms) for each in study.cells())
+    arms = len(list(study.cells()))
     for found, count in (({}, 0), (some, 2), (rows, arms)):
         table = study.table(points, found)
         assert len(study.drawn(table)) == len(next(iter(study.tables(table).values()), ())) == count
@@ -628,8 +630,8 @@ def test_figures_of_the_grids_at_every_stage(name):
     ("vary-sigma", "values=[-0.1,0.1]", "sigma = -0.1 was given: input should be greater than 0"),
     ("several-signals", "values=[1,21]", "signals = 21 do not fit into patches = 20; take signals <="),
     ("uneven-noise", "values=[0.5,2]", "uneven = 0.5 was given: input should be greater than or equal to 1"),
-    ("partial-sharing", "groups=[4,2]", "two or more increasing sizes, as in"),
-    ("partial-sharing", "groups=[0,2]", "two or more increasing sizes, as in"),
+    ("partial-sharing", "groups=[4,2]", "two or more increasing numbers above 0, as in"),
+    ("partial-sharing", "groups=[0,2]", "two or more increasing numbers above 0, as in"),
     ("fcn", "places.CNN=[[10,5,0.1]]", "two or more different sizes"),
     ("fcn", "places.FCN=[[10,5,0.1],[10,5,0.1]]", "two or more different sizes"),
     ("vary-k", "arms.CNN.network=mlp", ""),

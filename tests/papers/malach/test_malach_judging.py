@@ -285,7 +285,7 @@ def test_the_least_norm_of_the_theorem_is_its_closed_form():
     ("malach.natural-init", "task.label_noise=0.2", "is the least possible error"),
     ("malach.natural-init", "task.law=all", "none can be held out"),
     ("malach.natural-init", "task=detection", "must be k-pattern or k-junta"),
-    ("malach.natural-init", "filters=[0]", "increasing numbers of filters"),
+    ("malach.natural-init", "filters=[0]", "filters must be a list of increasing numbers above 0"),
     ("malach.architecture-search", "network=fcn", "cnn, lcn or partly-shared"),
     ("malach.architecture-search", "network.stride=2", "with stride 1"),
     ("malach.architecture-search", "n_bits=[2]", "do not fit into n_bits = 2"),

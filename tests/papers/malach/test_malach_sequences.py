@@ -159,7 +159,7 @@ def test_both_figures_share_the_trials_they_have_in_common():
     ("assignment", "told"),
     [
         ("digits=9,5", "increasing"),
-        ("digits=2,5", "from 3 on"),
+        ("digits=2,5", "increasing numbers above 2"),
         ("task=detection", "needs the task sequence"),
         ("task.where=spread", "this study sets it itself"),
         ("task.permuted=true", "this study sets it itself"),

@@ -5,18 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from whyconv.papers.brutzkus.studies.detection_arms import BASELINES, CONV_POOL, MLP, SVM
-from whyconv.studies import Judgement
-from whyconv.studies.grid import Arm, GridStudy, by_seed, changed
+from whyconv.studies import Judgement, only_task
+from whyconv.studies.grid import Arm, GridStudy, by_seed
 from whyconv.studies.images import (
     ImageStudy,
-    announced,
     described,
-    needs,
     permuted,
-    plain,
     shift_panels,
     shuffled,
     started_alike,
@@ -80,18 +77,13 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
     }
 
     needed: ClassVar[tuple[str, ...]] = (CONV_POOL, *BASELINES, *CONTROLS)
+    own: ClassVar[tuple[str, ...]] = tuple(name for name in ImageStudy.own if name != "shifted_tests")
 
-    task: Annotated[DigitGrid, needs(DigitGrid)] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
+    task: Annotated[DigitGrid, only_task(DigitGrid)] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
         {"name": "digit-grid", "shifted_tests": [1, 2, 4]}, validate_default=True
     )
     arms: dict[str, Arm] = Field(default_factory=arms, validate_default=True)
     m: tuple[int, ...] = (50, 100, 200, 500, 1000, 2000, 5000, 10_000)
-
-    @field_validator("task")
-    @classmethod
-    def _plain(cls, task: DigitGrid) -> DigitGrid:
-        plain(changed(task, {"shifted_tests": ()}))
-        return task
 
     @model_validator(mode="after")
     def _controls_run(self) -> Figure3c:
@@ -152,10 +144,6 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
             within(0.03, 0, same, f"test error, {PERMUTED_MLP} - {MLP}"),
             *(started_alike(table, PERMUTED_MLP, MLP, m=m) for m in sorted(sizes)),
         )
-
-    def data(self) -> str:
-        """The images."""
-        return announced(self.task)
 
     def unjudged(self) -> str:
         """Other images than digits."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field, field_validator
 
 from whyconv.papers.brutzkus.studies.detection_arms import BASELINES, CONV_POOL, RULE, SCRAMBLED, arms
-from whyconv.studies import Judgement
+from whyconv.studies import Judgement, increasing
 from whyconv.studies.grid import Arm, GridStudy, by_seed
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence, all_above, worst
@@ -44,12 +44,7 @@ class Figure4(GridStudy, name="brutzkus.fig4"):
     m: tuple[int, ...] = (200,)
     positions: tuple[int, ...] = (5, 10, 20, 30, 40)
 
-    @field_validator("positions")
-    @classmethod
-    def _rising(cls, positions: tuple[int, ...]) -> tuple[int, ...]:
-        if len(positions) < 2 or list(positions) != sorted(set(positions)):
-            raise ValueError("positions must be at least two increasing numbers, as in [5, 10, 20]")
-        return positions
+    _rising = increasing("positions", count=2, example="[5, 10, 20]")
 
     @field_validator("m")
     @classmethod

@@ -47,12 +47,8 @@ class _Rate(Claim):
         study, table = measured()
         decided = study.slope(table, self.network, self.bound, wrong(self.bound) if broken else 1)
         found = study.complexities(table, self.network)
-        told = {
-            f"m* of {self.network}, k = {place['k']}, d = {place['d']}, sigma = {place['sigma']:g}": found[n]
-            for n, place in ((cell.value, cell.labels) for cell in study.cells())
-            if n in found
-        }
-        return Evidence(decided.verdict, {**decided.numbers, **told})
+        needed = {f"m* of {self.network}, {study.described[size]}": m for size, m in found.items()}
+        return Evidence(decided.verdict, {**decided.numbers, **needed})
 
 
 class CNNUpper(_Rate, name="lahoti.cnn-upper"):

@@ -3,30 +3,29 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from math import ceil, floor
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from dataclasses import replace
+from math import ceil, floor, inf
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
-from whyconv.spec import checked
-from whyconv.studies import Judgement, Point, good
+from whyconv.measure.complexity import SampleComplexity, Search
+from whyconv.studies import Cell, Judgement, Point, good, increasing
+from whyconv.studies.complexity import ComplexityStudy
 from whyconv.studies.grid import advantage, by_seed, changed
 from whyconv.studies.images import (
-    ClassesField,
-    ImageStudy,
-    announced,
+    ClassesStudy,
+    Twin,
     described,
-    not_cifar,
     permuted,
-    plain,
     shift_panels,
     shuffled,
     started_alike,
     translations,
+    twins,
 )
-from whyconv.studies.tuned import FIRST_TUNING_SEED, MEASURED, TUNING
-from whyconv.studies.worth import Step, needs, worth, worths
-from whyconv.tasks.image_classes import ImageClasses
+from whyconv.studies.tuned import MEASURED, Tuner, at_rate, measurements
+from whyconv.studies.worth import Step, examples_table, ladder_table, worth
 from whyconv.trial import Row, Trial
 from whyconv.verdict import Evidence, above, within, worst
 
@@ -42,23 +41,10 @@ LEARNER: Mapping[str, Any] = {
 }  # fmt: skip
 
 
-class Twin(NamedTuple):
-    """An arm under other circumstances, with the arm's rate, at the smallest and the largest m only."""
-
-    of: str
-    task: Mapping[str, Any] = {}
-    network: Mapping[str, Any] = {}
+TWINS = twins((POOLED_CNN, LCN, FCN))
 
 
-TWINS: Mapping[str, Twin] = {
-    permuted(POOLED_CNN): Twin(POOLED_CNN, {"permuted": True}),
-    permuted(LCN): Twin(LCN, {"permuted": True}),
-    permuted(FCN): Twin(FCN, {"permuted": True}, {"coupled": True}),
-    shuffled(POOLED_CNN): Twin(POOLED_CNN, {"shuffled_labels": True}),
-}
-
-
-class Cifar(ImageStudy, name="lahoti.cifar"):
+class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
     """Test error against sample size, one prior after the other: networks with one hidden layer of ReLU.
 
     LCN: windows of ``kernel`` x ``kernel`` pixels every ``stride`` pixels, each with ``channels`` filters of
@@ -70,7 +56,9 @@ class Cifar(ImageStudy, name="lahoti.cifar"):
     256 and 1024 units erred alike here: .669, .617, .591 and .668, .611, .596 for m = 1000, 2000, 4000).
 
     A prior is *worth* m*(without it) / m*(with it), where m* is the least number of examples whose mean test
-    error over seeds is at most ``target``; it is about half-way between the error of CNN with pooling at the
+    error over seeds is at most ``target``. Every network is measured at the sizes ``m``, and the search goes
+    on between them until m* is known to within ``resolution``; twins are measured at both ends of ``m``
+    only, with their network's rate. The target is about half-way between the error of CNN with pooling at the
     smallest m and that of the FCN at the largest, so that both cross it. Sharing and pooling are taken with
     and without each other: infinitely wide CNNs and LCNs without pooling are the same Gaussian process
     (Novak et al. 2019), so that sharing alone need not be worth anything.
@@ -106,10 +94,10 @@ class Cifar(ImageStudy, name="lahoti.cifar"):
             "steps": 30_000,
         },
     }  # fmt: skip
-    adaptive: ClassVar[bool] = True
+    version: ClassVar[int] = 2
 
-    task: ClassesField = Field("image-classes", validate_default=True)
     m: tuple[int, ...] = (500, 1000, 2000, 4000)
+    resolution: float = Field(0.5, gt=0, le=1)
     kernel: int = Field(5, ge=1, le=1000)
     kernels: tuple[int, ...] = (3,)
     groups: tuple[int, ...] = (4,)
@@ -126,18 +114,7 @@ class Cifar(ImageStudy, name="lahoti.cifar"):
     shifts: tuple[int, ...] = (1, 2, 4)
     seeds: int = Field(5, ge=1, le=10_000)
 
-    @field_validator("task")
-    @classmethod
-    def _plain(cls, task: ImageClasses) -> ImageClasses:
-        plain(task)
-        return task
-
-    @field_validator("m", "kernels", "groups", "rates")
-    @classmethod
-    def _increasing(cls, values: tuple[float, ...]) -> tuple[float, ...]:
-        if not values or min(values) <= 0 or list(values) != sorted(set(values)):
-            raise ValueError("m, kernels, groups and rates are lists of increasing numbers above 0")
-        return values
+    _increasing = increasing("m", "kernels", "groups", "rates", example="[500, 1000]")
 
     @model_validator(mode="after")
     def _sensible(self) -> Cifar:
@@ -186,65 +163,72 @@ class Cifar(ImageStudy, name="lahoti.cifar"):
         yield Step("pooling, with sharing", CNN, POOLED_CNN)
         yield Step("locality, sharing and pooling", FCN, POOLED_CNN)
 
-    def plan(self, rows: Mapping[str, Row]) -> list[Point]:
-        """The tuning of every network; where that is done, its curve and its twins at the best rate."""
-        points, rows = [], good(rows)
+    @property
+    def tuner(self) -> Tuner:
+        """The rate with the least error on held-out images, the smaller of equals."""
+        return Tuner(self.rates, self.tuning_seeds, lambda rate, rows: (_held_out_error(rows), rate))
+
+    def cells(self) -> Iterator[Cell]:
+        """Every network with its search, and its twins at both ends; the rates are still to be found."""
+        ends = (self.sizes[0], self.sizes[-1])
         for arm in self.networks:
-            tuning = self._tuned(arm)
-            points += tuning
-            if (rate := self.best(tuning, rows)) is not None:
-                points += self._measured(arm, rate)
+            yield self._cell(arm, Twin(arm), Search(*ends, self.resolution, self.sizes))
+            for name, twin in TWINS.items():
+                if twin.of == arm:
+                    yield self._cell(name, twin, Search(*ends, inf, ends))
+
+    def _cell(self, name: str, twin: Twin, search: Search | None = None) -> Cell:
+        return Cell(
+            {"arm": name}, changed(self.task, {"shifted_tests": self.shifts, **twin.task}), LEARNER,
+            {**self.networks[twin.of], **twin.network}, seeds=range(self.seeds), search=search,
+            test_size=self.available(self.test_size, "test"),
+        )  # fmt: skip
+
+    def tuning_cell(self, arm: str) -> Cell:
+        """A network on the images that choose its rate, half of them held out."""
+        total = self.available(self.tuning, "train")
+        learner = {**LEARNER, "target_error": 0.0, "held_out": total // 2}
+        return self.sized(replace(self._cell(arm, Twin(arm)), task=self.task, learner=learner), total)
+
+    def sized(self, cell: Cell, m: int) -> Cell:
+        """As many steps for every m."""
+        batches = ceil((m - cell.learner.get("held_out", 0)) / BATCH)
+        return replace(cell.at(m), learner={**cell.learner, "epochs": ceil(self.steps / batches)})
+
+    def goal(self, cell: Cell) -> float:
+        """The same error for all."""
+        del cell
+        return self.target
+
+    def plan(self, rows: Mapping[str, Row]) -> list[Point]:
+        """The tuning of every network; where that is done, its search and its twins at the best rate."""
+        points, rows, rate = [], good(rows), None
+        for cell in self.cells():
+            if (arm := cell.labels["arm"]) in self.networks:
+                tuning, rate = self.tuner.tune(self.tuning_cell(arm), rows)
+                points += tuning
+            if rate is not None:
+                points += self.searched(at_rate(cell, rate, MEASURED, cell.seeds), rows)
         return points
 
     def outlook(self) -> list[Trial]:
         """The tuning, and measurements as if the middle rate were the best everywhere."""
         middle = self.rates[len(self.rates) // 2]
-        points = [p for arm in self.networks for p in (*self._tuned(arm), *self._measured(arm, middle))]
-        return [point.trial for point in points]
-
-    def best(self, tuning: Sequence[Point], rows: Mapping[str, Row]) -> float | None:
-        """The rate with the least error on held-out images, the smaller of equals; None until all are in."""
-        errors = dict.fromkeys(self.rates, 0.0)
-        for point in tuning:
-            row = rows.get(point.trial.key)
-            if row is None:
-                return None
-            errors[point.labels["rate"]] += float(row.result["held_out_error"])
-        return min(self.rates, key=errors.__getitem__)
-
-    def _tuned(self, arm: str) -> list[Point]:
-        total = min(self.tuning, self.task.image_count("train"))
-        held_out = {"target_error": 0.0, "held_out": total // 2}
-        return [
-            self._point(arm, total, FIRST_TUNING_SEED + number, TUNING, {"rate": rate, **held_out})
-            for rate in self.rates
-            for number in range(self.tuning_seeds)
-        ]
-
-    def _measured(self, arm: str, rate: float) -> list[Point]:
-        ends = (self.sizes[0], self.sizes[-1])
-        places = [(arm, m) for m in self.sizes]
-        places += [(name, m) for name, twin in TWINS.items() if twin.of == arm for m in ends]
-        seeds = range(self.seeds)
-        return [self._point(name, m, seed, MEASURED, {"rate": rate}) for name, m in places for seed in seeds]
-
-    def _point(self, name: str, m: int, seed: int, phase: str, learning: Mapping[str, Any]) -> Point:
-        """The trial of an arm or a twin, with these fields of the learner."""
-        twin = TWINS.get(name, Twin(name))
-        epochs = ceil(self.steps / ceil((m - learning.get("held_out", 0)) / BATCH))
-        shifts = self.shifts if phase == MEASURED else ()
-        values = {
-            "task": changed(self.task, {"shifted_tests": shifts, **twin.task}),
-            "network": {**self.networks[twin.of], **twin.network},
-            "learner": {**LEARNER, "epochs": epochs, **learning}, "m": m, "seed": seed,
-            "test_size": min(self.test_size, self.task.image_count("test")),
-        }  # fmt: skip
-        labels = {"arm": name, "m": m, "rate": learning["rate"], "phase": phase}
-        return Point(labels, checked(Trial, values, f"arm {name}"))
+        cells = [at_rate(cell, middle, MEASURED, cell.seeds) for cell in self.cells()]
+        return [point.trial for point in [*self.plan({}), *(p for cell in cells for p in self.usual(cell))]]
 
     def measured(self, table: pd.DataFrame) -> pd.DataFrame:
         """The lines of the measurement, without those of the tuning, arm by arm."""
-        return table[table["phase"] == MEASURED] if len(table) else table
+        order = {cell.labels["arm"]: number for number, cell in enumerate(self.cells())}
+        found = measurements(table)
+        if found.empty:
+            return found
+        return found.sort_values(["arm", "m"], kind="stable", key=lambda values: values.replace(order))
+
+    def needed(self, table: pd.DataFrame) -> dict[str, SampleComplexity]:
+        """m* by network and twin, the networks first."""
+        found = {cell.labels["arm"]: self.complexity(table, cell) for cell in self.cells()}
+        return {arm: m for arm in (*self.networks, *TWINS) if (m := found[arm]) is not None}
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The criterion, with the networks as they are and on permuted pixels."""
@@ -254,9 +238,9 @@ class Cifar(ImageStudy, name="lahoti.cifar"):
 
     def _ahead(self, table: pd.DataFrame, cnn: str, others: Sequence[str]) -> Evidence:
         """Fewer examples than any of the others, and less error than the FCN with as many as there are."""
-        found = []
+        found, needed = [], self.needed(table)
         for arm in others:
-            ratio = worth(table, arm, cnn, self.target, range(self.seeds))
+            ratio = worth(needed, arm, cnn)
             name = f"m* of {arm} over {cnn}"
             found.append(above(1, ratio, name) if ratio is not None else Evidence("undecided"))
         largest = self.sizes[-1]
@@ -278,17 +262,9 @@ class Cifar(ImageStudy, name="lahoti.cifar"):
             found.append(started_alike(table, permuted(FCN), FCN, m=m))
         return worst(*found)
 
-    def unjudged(self) -> str:
-        """The target is one for CIFAR-10."""
-        return not_cifar(self.task)
-
-    def data(self) -> str:
-        """The images."""
-        return announced(self.task)
-
     def remarks(self) -> str:
         """Data, target, rule, and how rates were chosen."""
-        total = min(self.tuning, self.task.image_count("train"))
+        total = self.available(self.tuning, "train")
         rates = ", ".join(f"{rate:g}" for rate in self.rates)
         left_out = [m for m in self.m if m not in self.sizes]
         missing = f" Left out, more than there are: m = {', '.join(map(str, left_out))}." if left_out else ""
@@ -303,14 +279,13 @@ class Cifar(ImageStudy, name="lahoti.cifar"):
 
     def tables(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
         """What each prior is worth, and m* of every network."""
-        table, seeds = self.measured(table), range(self.seeds)
+        table = self.measured(table)
+        needed = self.needed(table)
         found = {
             f"What each prior is worth: m* without it over m* with it, for an error of {self.target:g}": (
-                worths(table, self.ladder(), self.target, seeds)
+                ladder_table(needed, self.ladder())
             ),
-            f"Examples needed for an error of {self.target:g}": (
-                needs(table, [*self.networks, *TWINS], self.target, seeds)
-            ),
+            f"Examples needed for an error of {self.target:g}": examples_table(needed, table),
         }
         found |= (
             translations(table[table["arm"].isin([*MAIN, *TWINS])], self.shifts, "m") if len(table) else {}
@@ -353,6 +328,10 @@ class Cifar(ImageStudy, name="lahoti.cifar"):
             ignore_index=True,
         )
         return long.assign(prior=pd.Categorical(long["prior"], categories=list(panels), ordered=True))
+
+
+def _held_out_error(rows: Sequence[Row]) -> float:
+    return sum(float(row.result["held_out_error"]) for row in rows)
 
 
 def span(table: pd.DataFrame) -> tuple[float, float]:

@@ -8,10 +8,20 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator
 
-from whyconv.papers.lahoti.studies.signal_study import CNN, FAIR, FCN, LCN, RATES, ROTATED, contestants
-from whyconv.studies import Judgement
-from whyconv.studies.complexity import Cell, ComplexityStudy, Sizes
-from whyconv.studies.grid import Arm, changed
+from whyconv.papers.lahoti.studies.signal_study import (
+    CNN,
+    FAIR,
+    FCN,
+    LCN,
+    RATED,
+    RATES,
+    ROTATED,
+    SignalStudy,
+    contestants,
+)
+from whyconv.studies import Cell, Judgement
+from whyconv.studies.complexity import Sizes
+from whyconv.studies.grid import Arm
 from whyconv.verdict import Evidence, above, below, worst
 
 if TYPE_CHECKING:
@@ -30,7 +40,7 @@ UPPER, LOWER = 1.25, 0.75
 """Limits for the slope of log m* on the logarithm of a rate: of an upper, and of a lower bound."""
 
 
-class FullyConnected(ComplexityStudy, name="lahoti.fcn"):
+class FullyConnected(SignalStudy, name="lahoti.fcn"):
     """Sample complexity of all three networks over k, d and sigma, none of them cut off.
 
     With the same, larger steps for everyone (0.3, and 0.1 or 0.01 for b) the FCN reaches the target, so
@@ -109,10 +119,24 @@ class FullyConnected(ComplexityStudy, name="lahoti.fcn"):
         """Every size, numbered, with the networks that are measured there."""
         wanted = {name: self.places.get(name, ()) for name in self.needed}
         for number, place in enumerate(dict.fromkeys(p for places in wanted.values() for p in places), 1):
-            k, d, sigma = place
-            task = changed(self.task, {"patches": k, "patch_dim": d, "sigma": sigma})
-            arms = {name: self.arms[name] for name in self.needed if place in wanted[name]}
-            yield Cell(number, task, arms, {"k": k, "d": d, "sigma": sigma})
+            labels = {"size": number, **dict(zip(("k", "d", "sigma"), place, strict=True))}
+            changes: dict[str, float] = dict(zip(RATED, place, strict=True))
+            for name in self.needed:
+                if place in wanted[name]:
+                    yield self.cell(name, labels, changes)
+
+    @property
+    def described(self) -> dict[float, str]:
+        """The sizes in words, by number."""
+        words = "k = {k}, d = {d}, sigma = {sigma:g}"
+        return {cell.labels["size"]: words.format(**cell.labels) for cell in self.cells()}
+
+    def rates(self, bound: str) -> dict[float, float]:
+        """A rate of the theory at every size, by number."""
+        from whyconv.papers.lahoti.exact.rates import rate
+
+        tasks = {cell.labels["size"]: cell.task for cell in self.cells()}
+        return {n: rate(bound, task.patches, task.patch_dim, task.sigma) for n, task in tasks.items()}
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """Slopes and order; for the control, slopes against rates that are too small and too large."""
@@ -122,15 +146,11 @@ class FullyConnected(ComplexityStudy, name="lahoti.fcn"):
         return Judgement(worst(*slopes, self.order(table)), worst(*broken, self.order(table, ROTATED)))
 
     def slope(self, table: pd.DataFrame, name: str, bound: str, power: float = 1) -> Evidence:
-        """The slope of log m* on the logarithm of a rate; *vacuous* without two sizes that tell something."""
+        """The slope of log m* on the logarithm of a rate; *vacuous* without two sizes that say something."""
         from whyconv.measure.scaling import exponent
-        from whyconv.papers.lahoti.exact.rates import rate
 
-        tasks = {cell.value: cell.task for cell in self.cells()}
-        points = [
-            (rate(bound, tasks[size].patches, tasks[size].patch_dim, tasks[size].sigma) ** power, found)
-            for size, found in self.complexities(table, name).items()
-        ]
+        rates = self.rates(bound)
+        points = [(rates[size] ** power, m) for size, m in self.complexities(table, name).items()]
         if len({x for x, _ in points}) < 2:
             return Evidence("vacuous", {f"sizes that tell something, {name}": len(points)})
         formula = RATES[name][bound] if power == 1 else f"({RATES[name][bound]})^{power:.2g}"
@@ -143,28 +163,22 @@ class FullyConnected(ComplexityStudy, name="lahoti.fcn"):
 
         names = (first, LCN, FCN)
         found = {name: self.complexities(table, name, names) for name in names}
-        places = {cell.value: cell.labels for cell in self.cells()}
         parts = []
         for size in found[FCN]:
-            at = "at " + ", ".join(f"{name} = {value:g}" for name, value in places[size].items())
             for less, more in pairwise(names):
-                told = f"m* of {more} over {less} {at}"
-                parts.append(above(1, ratio(found[more][size], found[less][size]), told))
+                name = f"m* of {more} over {less} at {self.described[size]}"
+                parts.append(above(1, ratio(found[more][size], found[less][size]), name))
         return worst(*parts) if parts else Evidence("vacuous", {"sizes where all three were measured": 0})
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """m* against each rate."""
-        from whyconv.papers.lahoti.exact.rates import rate
         from whyconv.report.complexity_chart import complexities
 
         drawn, charts = self.drawn(table), {}
-        tasks = {cell.value: cell.task for cell in self.cells()}
         for name, bounds in RATES.items():
             for bound, formula in bounds.items():
                 part = drawn[drawn["arm"] == name].copy()
-                part["x"] = [
-                    rate(bound, tasks[x].patches, tasks[x].patch_dim, tasks[x].sigma) for x in part["x"]
-                ]
+                part["x"] = part["x"].map(self.rates(bound))
                 charts[f"{name} against {formula}"] = complexities(
                     part.sort_values("x"), title=f"{name}: examples needed against {formula}",
                     x_title=formula, theory=proportional(part, formula), arms=[CNN, LCN, FCN],

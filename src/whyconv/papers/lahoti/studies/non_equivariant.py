@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
-from whyconv.papers.lahoti.studies.signal_study import FCN, AxisStudy
+from whyconv.papers.lahoti.studies.signal_study import FCN, AxisStudy, SignalField
 from whyconv.studies import Judgement
-from whyconv.studies.complexity import SignalField, Sizes
+from whyconv.studies.complexity import Sizes
 from whyconv.studies.grid import Arm
 from whyconv.verdict import Evidence, worst
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
-from whyconv.papers.lahoti.studies.signal_study import FAIR
-from whyconv.studies import Judgement
-from whyconv.studies.complexity import Cell, ComplexityStudy
+from whyconv.papers.lahoti.studies.signal_study import FAIR, SignalStudy
+from whyconv.studies import Cell, Judgement, increasing
 from whyconv.studies.grid import Arm, changed
 from whyconv.verdict import Evidence, above, below, worst
 
@@ -19,7 +18,7 @@ if TYPE_CHECKING:
 SHARED, ROTATED = "shared by groups", "shared, on rotated patches"
 
 
-class PartialSharing(ComplexityStudy, name="lahoti.partial-sharing"):
+class PartialSharing(SignalStudy, name="lahoti.partial-sharing"):
     """Examples needed when groups of g neighbouring patches share a filter: LCN at g = 1, CNN at g = k.
 
     A filter of a group sees a signal in m g / k of m examples, so that m* should fall like 1/g. k = 20,
@@ -53,24 +52,15 @@ class PartialSharing(ComplexityStudy, name="lahoti.partial-sharing"):
     groups: tuple[int, ...] = (1, 2, 4, 10, 20)
     seeds: int = Field(10, ge=1, le=10_000)
 
-    @field_validator("groups")
-    @classmethod
-    def _increasing(cls, groups: tuple[int, ...]) -> tuple[int, ...]:
-        if len(groups) < 2 or list(groups) != sorted(set(groups)) or min(groups) < 1:
-            raise ValueError("groups must be a list of two or more increasing sizes, as in [1, 4, 20]")
-        return groups
+    _increasing = increasing("groups", count=2, example="[1, 4, 20]")
 
     def cells(self) -> Iterator[Cell]:
         """Every size of a group; rotated patches at both ends, which is all the control needs."""
         for group in self.groups:
             names = self.arms if group in (self.groups[0], self.groups[-1]) else [SHARED]
-            sized = {
-                name: self.arms[name].model_copy(
-                    update={"network": changed(self.arms[name].network, {"group": group})}
-                )
-                for name in names
-            }
-            yield Cell(group, self.task, sized)
+            for name in names:
+                network = changed(self.arms[name].network, {"group": group})
+                yield self.cell(name, {"group": group}, {}, network=network)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The criterion where patches share the signal, and where they share nothing."""

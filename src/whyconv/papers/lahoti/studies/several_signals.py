@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from whyconv.papers.lahoti.studies.signal_study import BROKEN, FAIR, AxisStudy, sharers
-from whyconv.studies.complexity import SignalField, Sizes
+from whyconv.papers.lahoti.studies.signal_study import BROKEN, FAIR, AxisStudy, SignalField, sharers
+from whyconv.studies.complexity import Sizes
 from whyconv.studies.grid import Arm
 
 

@@ -1,15 +1,18 @@
-"""What the studies of Lahoti et al. share: the contestants, and sample complexity along one axis."""
+"""What the studies of Lahoti et al. share: the contestants, targets near the oracle's risk, one axis."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import Field, field_validator
+from pydantic import Field, model_validator
 
-from whyconv.studies import Judgement
-from whyconv.studies.complexity import Cell, ComplexityStudy, Found
-from whyconv.studies.grid import Arm, changed
+from whyconv.measure.complexity import Search
+from whyconv.spec import checked, once
+from whyconv.studies import Cell, Judgement, increasing, only_task
+from whyconv.studies.complexity import ComplexityStudy, Found, Sizes
+from whyconv.studies.grid import Arm, ArmStudy
+from whyconv.tasks.signal import Signal
 from whyconv.verdict import Evidence, Number, above, worst
 
 if TYPE_CHECKING:
@@ -75,7 +78,70 @@ def with_learner(learner: Mapping[str, Any], *arms: str) -> dict[str, Any]:
     return {f"arms.{arm}.learner": dict(learner) for arm in arms or (CNN, LCN, FCN, ROTATED)}
 
 
-class AxisStudy(ComplexityStudy):
+SignalField = Annotated[Signal, only_task(Signal, "has no known oracle")]
+TELLING = 0.7
+"""A target says something about locality only if it is at most this share of what a linear filter reaches."""
+
+
+@once
+def known(task: Signal) -> tuple[float, float]:
+    """The oracle's risk, and that of the best linear filter."""
+    return task.oracle()[0], task.linear_risk()
+
+
+class SignalStudy(ArmStudy, ComplexityStudy):
+    """m* for the risk on the task signal; the target is the oracle's risk plus ``excess``, or ``target``.
+
+    An arm may change fields of the task (a control's rotation, say), but not the oracle's risk. Every arm
+    gets the same grid of step sizes, tried side by side in each trial.
+    """
+
+    outcome: ClassVar[str] = "risk"
+
+    task: SignalField = Field("signal", validate_default=True)  # pyright: ignore[reportIncompatibleVariableOverride]
+    sizes: Sizes = Field(default_factory=lambda: checked(Sizes, {}, "sizes"))
+    excess: float = Field(0.03, gt=0, le=10)
+    target: float | None = Field(None, gt=0, le=10)
+    test_size: int = Field(1500, ge=1, le=1_000_000)
+
+    @model_validator(mode="after")
+    def _attainable(self) -> SignalStudy:
+        for name, arm in self.arms.items():
+            if arm.largest_m is not None and arm.largest_m <= self.sizes.low:
+                raise ValueError(
+                    f"arms.{name}.largest_m = {arm.largest_m} and sizes.low = {self.sizes.low} were given, "
+                    "and a search goes from low up to the largest m; take a larger one"
+                )
+        for cell in self.cells() if self.target is not None else ():
+            oracle = known(cell.task)[0]
+            if self.target is not None and self.target < oracle:
+                where = f"{self.axis} = {cell.labels[self.axis]:g}"
+                raise ValueError(
+                    f"target = {self.target:g} was given, and at {where} the oracle's risk is "
+                    f"{oracle:.4g}; take a larger one, or none for oracle + excess"
+                )
+        return self
+
+    def cell(self, name: str, labels: Mapping[str, Any], changes: Mapping[str, Any], **more: Any) -> Cell:
+        """The cell of an arm, with the search of its m*."""
+        cap = self.arms[name].largest_m or self.sizes.cap
+        search = Search(self.sizes.low, cap, self.sizes.resolution)
+        return super().cell(name, labels, changes, search=search, risk=True, **more)
+
+    def goal(self, cell: Cell) -> float:
+        """The risk to be reached."""
+        return self.target if self.target is not None else known(cell.task)[0] + self.excess
+
+    def telling(self, cell: Cell) -> bool:
+        """Whether the target is out of a linear filter's reach; elsewhere a comparison says nothing."""
+        return self.goal(cell) <= TELLING * known(cell.task)[1]
+
+    def beside(self, cell: Cell) -> dict[str, Any]:
+        """What a linear filter reaches."""
+        return {"linear filter": known(cell.task)[1]}
+
+
+class AxisStudy(SignalStudy):
     """Sample complexity along one field of the task."""
 
     needed: ClassVar[tuple[str, ...]] = (CNN, LCN, FCN, ROTATED)
@@ -87,50 +153,47 @@ class AxisStudy(ComplexityStudy):
     values: tuple[float, ...]
     seeds: int = Field(10, ge=1, le=10_000)
 
-    @field_validator("values")
-    @classmethod
-    def _increasing(cls, values: tuple[float, ...]) -> tuple[float, ...]:
-        if len(values) < 2 or list(values) != sorted(set(values)):
-            raise ValueError("values must be a list of two or more increasing numbers, as in [10, 20, 30]")
-        return values
+    _increasing = increasing("values", count=2, above=None, example="[10, 20, 30]")
 
     def cells(self) -> Iterator[Cell]:
         """Every value of the field, with all arms."""
         for value in self.values:
-            yield Cell(value, changed(self.task, {self.field: value}), self.arms)
+            shown = int(value) if value == int(value) else value  # 10 in tables, not 10.0
+            for name in self.arms:
+                yield self.cell(name, {self.axis: shown}, {self.field: value})
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The criterion with the CNN, and with the CNN that sharing cannot help."""
         return Judgement(self.judged(table, CNN), self.judged(table, ROTATED))
 
     def judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
-        """The criterion, with this arm as the CNN; *vacuous* where targets tell nothing."""
+        """The criterion, with this arm as the CNN; *vacuous* where targets say nothing."""
         cnn, lcn = self.paired(table, contestant, LCN)
         if len(lcn) < 2:
             return Evidence(
                 "vacuous", {"values where the target is out of a linear filter's reach": len(lcn)}
             )
-        left = [f"{cell.value:g}" for cell in self.cells() if cell.value not in lcn]
-        told: dict[str, Number] = {}
+        left = [f"{value:g}" for value in self.values if value not in lcn]
+        left_out: dict[str, Number] = {}
         if left:
-            told[f"left out, as a linear filter gets there: {self.axis}"] = ", ".join(left)
+            left_out[f"left out, as a linear filter gets there: {self.axis}"] = ", ".join(left)
         ordered = list(self.ratios(lcn, cnn, f"LCN over {contestant}", 5))
         if FCN in self.arms:
             ordered += self.ratios(*self.paired(table, FCN, LCN), "FCN over LCN", 1)
-        return worst(*self.growth(cnn, lcn), *ordered, Evidence("consistent", told))
+        return worst(*self.growth(cnn, lcn), *ordered, Evidence("consistent", left_out))
 
     def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
-        """What the criterion says of m* along the axis; here nothing: the change of the factor is told."""
+        """What the criterion says of m* along the axis; here nothing, the change of the factor is shown."""
         first, last = min(lcn), max(lcn)
         change = factor_change(cnn, lcn, first, last)
         return [Evidence("consistent", {f"factor at {self.axis} = {last:g} over {first:g}": change})]
 
-    def ratios(self, more: Found, less: Found, told: str, least: float) -> Iterator[Evidence]:
+    def ratios(self, more: Found, less: Found, pair: str, least: float) -> Iterator[Evidence]:
         """At every value one takes more than ``least`` times the examples of the other."""
         from whyconv.measure.complexity import ratio
 
         for value, found in more.items():
-            yield above(least, ratio(found, less[value]), f"m* of {told} at {self.axis} = {value:g}")
+            yield above(least, ratio(found, less[value]), f"m* of {pair} at {self.axis} = {value:g}")
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """m* with theory's rates, and the learning curves behind it."""
@@ -159,7 +222,7 @@ class AxisStudy(ComplexityStudy):
         from whyconv.papers.lahoti.exact.rates import rate
 
         lines = []
-        tasks = {cell.value: cell.task for cell in self.cells()}
+        tasks = {cell.labels[self.axis]: cell.task for cell in self.cells()}
         for arm, rates in RATES.items():
             if arm not in self.arms:
                 continue

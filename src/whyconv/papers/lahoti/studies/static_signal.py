@@ -7,20 +7,19 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field
 
-from whyconv.papers.lahoti.studies.signal_study import CNN, FAIR, LCN, factor_change, sharers
-from whyconv.studies import Judgement
-from whyconv.studies.complexity import Cell, ComplexityStudy
-from whyconv.studies.grid import Arm, changed
+from whyconv.papers.lahoti.studies.signal_study import CNN, FAIR, LCN, SignalStudy, factor_change, sharers
+from whyconv.studies import Cell, Judgement
+from whyconv.studies.grid import Arm
 from whyconv.verdict import Evidence, below
 
 if TYPE_CHECKING:
     import pandas as pd
 
-MOVES, STAYS, HALF = 1.0, 2.0, 3.0
-CASES = {MOVES: "moves", STAYS: "stays in patch 1", HALF: "moves, half the patches"}
+MOVES, STAYS, HALF = 1, 2, 3
+CASES: dict[float, str] = {MOVES: "moves", STAYS: "stays in patch 1", HALF: "moves, half the patches"}
 
 
-class StaticSignal(ComplexityStudy, name="lahoti.static-signal"):
+class StaticSignal(SignalStudy, name="lahoti.static-signal"):
     """What weight sharing saves when the signal always stands in the same patch.
 
     The static signal distribution (SSD), which the lower bounds use inside. An LCN then has one filter to
@@ -51,13 +50,14 @@ class StaticSignal(ComplexityStudy, name="lahoti.static-signal"):
 
     def cells(self) -> Iterator[Cell]:
         """The three cases."""
-        changes: dict[float, dict[str, int | None]] = {
+        changes: dict[int, dict[str, int | None]] = {
             MOVES: {"place": None},
             STAYS: {"place": 1},
             HALF: {"place": None, "patches": max(1, self.task.patches // 2)},
         }
         for case, fields in changes.items():
-            yield Cell(case, changed(self.task, fields), self.arms, {"the signal": CASES[case]})
+            for name in self.arms:
+                yield self.cell(name, {"case": case, "the signal": CASES[case]}, fields)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The factor of the case that stays over that of the one that moves; the control's likewise."""
@@ -68,8 +68,8 @@ class StaticSignal(ComplexityStudy, name="lahoti.static-signal"):
         if not {MOVES, case} <= set(lcn):
             return Evidence("vacuous", {"cases out of a linear filter's reach": len(lcn)})
         found = below(0.2, factor_change(cnn, lcn, MOVES, case), f"factor, {CASES[case]}, over moves")
-        told = {f"m* of {name}, {CASES[c]}": of[c] for name, of in ((CNN, cnn), (LCN, lcn)) for c in of}
-        return Evidence(found.verdict, {**found.numbers, **told})
+        needed = {f"m* of {name}, {CASES[c]}": of[c] for name, of in ((CNN, cnn), (LCN, lcn)) for c in of}
+        return Evidence(found.verdict, {**found.numbers, **needed})
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """Risk against m, a panel a case."""

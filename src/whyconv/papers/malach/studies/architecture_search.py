@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from math import comb, log
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -10,10 +10,9 @@ from pydantic import Field, field_validator, model_validator
 
 from whyconv.networks import NetworkField
 from whyconv.networks.window import CNN
-from whyconv.spec import checked
-from whyconv.studies import Judgement, Point, Study
+from whyconv.studies import Cell, Judgement, Point, Study, increasing
 from whyconv.studies.grid import changed
-from whyconv.trial import Row, Trial
+from whyconv.trial import Row
 from whyconv.verdict import Evidence, Number
 
 if TYPE_CHECKING:
@@ -74,12 +73,7 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
             raise ValueError("the network must be cnn, lcn or partly-shared with stride 1")
         return network
 
-    @field_validator("n_bits")
-    @classmethod
-    def _increasing(cls, n_bits: tuple[int, ...]) -> tuple[int, ...]:
-        if not n_bits or min(n_bits) < 1 or list(n_bits) != sorted(set(n_bits)):
-            raise ValueError("n_bits must be a list of increasing numbers of bits, as in [8, 16, 24]")
-        return n_bits
+    _increasing = increasing("n_bits", example="[8, 16, 24]")
 
     @model_validator(mode="after")
     def _fits(self) -> ArchitectureSearch:
@@ -101,10 +95,8 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
             EXACTLY_ONE: {"target": "table", "table": table},
         }
 
-    def plan(self, rows: Mapping[str, Row]) -> list[Point]:
+    def cells(self) -> Iterator[Cell]:
         """Every strategy on every target at every n."""
-        del rows
-        points = []
         network = changed(self.network, {"k_window": self.k_window})
         for target, asked in self.targets().items():
             for n in self.n_bits:
@@ -112,15 +104,8 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
                 for arm, strategy in STRATEGIES.items():
                     learner = {"name": "order-search", "strategy": strategy, "target_error": 0.05}
                     learner |= {"evaluations": round(20 * self.blind(n))}
-                    values = {"task": task, "network": network, "learner": learner}
-                    points += [
-                        Point(
-                            {"arm": arm, "target": target, "n": n},
-                            checked(Trial, {**values, "m": self.m, "seed": seed}, f"{arm}, n = {n}"),
-                        )
-                        for seed in range(self.seeds)
-                    ]
-        return points
+                    labels = {"arm": arm, "target": target, "n": n}
+                    yield Cell(labels, task, learner, network, self.m, range(self.seeds))
 
     def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
         """One line per trial, with the evaluations in units of blind guessing."""

@@ -4,32 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, model_validator
 
 from whyconv.learners import LearnerField
 from whyconv.networks import Network
 from whyconv.networks.deep import DeepFCN
-from whyconv.spec import build, checked
-from whyconv.studies import Judgement, Point
+from whyconv.spec import build
+from whyconv.studies import Cell, Judgement, increasing
 from whyconv.studies.grid import by_seed, changed
 from whyconv.studies.images import (
-    ClassesField,
-    ImageStudy,
-    announced,
+    ClassesStudy,
     described,
-    not_cifar,
     permuted,
-    plain,
     shift_panels,
     shuffled,
     started_alike,
-    told,
+    training,
     translations,
+    twins,
 )
-from whyconv.tasks.image_classes import ImageClasses
-from whyconv.trial import Row, Trial
 from whyconv.verdict import Evidence, above, within, worst
 
 if TYPE_CHECKING:
@@ -44,17 +39,7 @@ HARM = 0.03
 """What more width may cost before it counts as harm."""
 
 
-class Cell(NamedTuple):
-    """A contestant or a twin: its name, network and task, its depth and number of parameters."""
-
-    arm: str
-    network: Network
-    task: ImageClasses
-    depth: int
-    budget: int
-
-
-class Figure1(ImageStudy, name="malach.fig1"):
+class Figure1(ClassesStudy, name="malach.fig1"):
     """Test accuracy against the number of parameters on CIFAR-10: CNN and FCN of several depths and widths.
 
     ``widths`` are channels of the CNN; beside each stands an FCN of the same depth with the same number of
@@ -95,7 +80,6 @@ class Figure1(ImageStudy, name="malach.fig1"):
     }  # fmt: skip
     outcome: ClassVar[str] = "accuracy"
 
-    task: ClassesField = Field("image-classes", validate_default=True)
     learner: LearnerField = Field(
         {
             "name": "gradient", "optimiser": "rmsprop", "rate": 1e-3, "batch": 128, "loss": "cross-entropy",
@@ -113,18 +97,7 @@ class Figure1(ImageStudy, name="malach.fig1"):
     shifts: tuple[int, ...] = (1, 2, 4)
     seeds: int = Field(3, ge=1, le=10_000)
 
-    @field_validator("task")
-    @classmethod
-    def _plain(cls, task: ImageClasses) -> ImageClasses:
-        plain(task)
-        return task
-
-    @field_validator("depths", "widths")
-    @classmethod
-    def _increasing(cls, sizes: tuple[int, ...]) -> tuple[int, ...]:
-        if not sizes or min(sizes) < 1 or list(sizes) != sorted(set(sizes)):
-            raise ValueError("depths and widths are lists of increasing numbers from 1 on, as in [2, 4]")
-        return sizes
+    _increasing = increasing("depths", "widths", example="[2, 4]")
 
     @model_validator(mode="after")
     def _larger(self) -> Figure1:
@@ -146,44 +119,34 @@ class Figure1(ImageStudy, name="malach.fig1"):
         }
         return build("network", {"name": "deep-cnn", **fields, "outputs": self.task.classes})
 
-    def fcn(self, depth: int, budget: int, coupled: bool = False) -> DeepFCN:
+    def fcn(self, depth: int, budget: int) -> DeepFCN:
         """The fully connected one with as many parameters."""
-        fields = {"depth": depth, "parameters": budget, "outputs": self.task.classes, "coupled": coupled}
+        fields = {"depth": depth, "parameters": budget, "outputs": self.task.classes}
         return build("network", {"name": "deep-fcn", **fields})
 
     def cells(self) -> Iterator[Cell]:
         """CNN and FCN at every depth and width; twins at the smallest depth."""
-        task = changed(self.task, {"shifted_tests": self.shifts})
         for depth in self.depths:
             for width in self.widths:
                 cnn = self.cnn(depth, width)
-                budget = cnn.parameter_count(task.shape)
-                yield Cell(deep(CNN, depth), cnn, task, depth, budget)
-                yield Cell(deep(FCN, depth), self.fcn(depth, budget), task, depth, budget)
-                if depth == self.depths[0]:
-                    moved, noisy = (changed(task, {name: True}) for name in ("permuted", "shuffled_labels"))
-                    yield Cell(permuted(CNN), cnn, moved, depth, budget)
-                    yield Cell(permuted(FCN), self.fcn(depth, budget, True), moved, depth, budget)
-                    if width == self.widths[0]:
-                        yield Cell(shuffled(CNN), cnn, noisy, depth, budget)
-            yield Cell(deep(FCN, depth), self.fcn(depth, self.largest_fcn), task, depth, self.largest_fcn)
+                budget = cnn.parameter_count(self.task.shape)
+                both = {CNN: cnn, FCN: self.fcn(depth, budget)}
+                for name, network in both.items():
+                    yield self._cell(deep(name, depth), depth, budget, network)
+                for name, twin in twins((CNN, FCN)).items() if depth == self.depths[0] else ():
+                    if name != shuffled(CNN) or width == self.widths[0]:
+                        network = changed(both[twin.of], twin.network)
+                        yield self._cell(name, depth, budget, network, twin.task)
+            largest = self.fcn(depth, self.largest_fcn)
+            yield self._cell(deep(FCN, depth), depth, self.largest_fcn, largest)
 
-    def plan(self, rows: Mapping[str, Row]) -> list[Point]:
-        """Every cell for every seed; no more images than there are."""
-        del rows
-        m = min(self.m, self.task.image_count("train"))
-        values = {"learner": self.learner, "m": m}
-        values["test_size"] = min(self.test_size, self.task.image_count("test"))
-        return [
-            Point(
-                {"arm": cell.arm, "depth": cell.depth, "budget": cell.budget},
-                checked(
-                    Trial, {**values, "task": cell.task, "network": cell.network, "seed": seed}, cell.arm
-                ),
-            )
-            for cell in self.cells()
-            for seed in range(self.seeds)
-        ]
+    def _cell(
+        self, arm: str, depth: int, budget: int, network: Network, fields: Mapping[str, Any] | None = None
+    ) -> Cell:
+        task = changed(self.task, {"shifted_tests": self.shifts, **(fields or {})})
+        labels = {"arm": arm, "depth": depth, "budget": budget}
+        m, test_size = self.available(self.m, "train"), self.available(self.test_size, "test")
+        return Cell(labels, task, self.learner, network, m, range(self.seeds), test_size)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The criterion, with the CNN as it is and on permuted pixels."""
@@ -238,17 +201,9 @@ class Figure1(ImageStudy, name="malach.fig1"):
     def _budgets(self, depth: int) -> list[int]:
         return [self.cnn(depth, width).parameter_count(self.task.shape) for width in self.widths]
 
-    def unjudged(self) -> str:
-        """The embedded digits are not the paper's images."""
-        return not_cifar(self.task)
-
-    def data(self) -> str:
-        """The images."""
-        return announced(self.task)
-
     def remarks(self) -> str:
         """Data, sample and rule."""
-        m, first = min(self.m, self.task.image_count("train")), self.depths[0]
+        m, first = self.available(self.m, "train"), self.depths[0]
         narrow, *_, wide = (
             self.fcn(first, budget).sizes(self.task.shape)[0]
             for budget in (*self._budgets(first), self.largest_fcn)
@@ -258,7 +213,7 @@ class Figure1(ImageStudy, name="malach.fig1"):
             f"{described(self.task)} {m:,} of them are trained on{fewer}. With as many parameters as "
             f"the CNN, FCNs are narrow; those of depth {first} are {narrow} to {wide} neurons wide. "
             f"Windows of {self.kernel} x {self.kernel}, stride {self.stride}. Depth counts hidden "
-            f"layers. {told(self.learner)}; {self.rule}"
+            f"layers. {training(self.learner)}; {self.rule}"
         )
 
     def tables(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:

@@ -13,11 +13,9 @@ from whyconv.papers.malach.studies.sequence_study import (
     QUICK,
     RULE,
     SequenceStudy,
-    Twin,
-    twins,
 )
 from whyconv.studies import Judgement
-from whyconv.studies.images import permuted, shuffled, started_alike
+from whyconv.studies.images import Twin, permuted, shuffled, started_alike, twins
 from whyconv.verdict import Evidence, Number, above, within, worst
 
 if TYPE_CHECKING:
@@ -54,7 +52,7 @@ class Figure3(SequenceStudy, name="malach.fig3"):
     @property
     def twins(self) -> Mapping[str, Twin]:
         """Permuted pixels for all three, shuffled labels for the CNN."""
-        return dict(twins((CNN, LCN, FCN)))
+        return twins((CNN, LCN, FCN))
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The criterion, with the networks as they are and on permuted pixels."""

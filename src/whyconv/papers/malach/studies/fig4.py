@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from whyconv.papers.malach.studies.sequence_study import CONTESTANTS, MNIST, QUICK, RULE, SequenceStudy, Twin
+from whyconv.papers.malach.studies.sequence_study import CONTESTANTS, MNIST, QUICK, RULE, SequenceStudy
 from whyconv.studies import Judgement
+from whyconv.studies.images import Twin
 from whyconv.verdict import Evidence, above, below, worst
 
 if TYPE_CHECKING:

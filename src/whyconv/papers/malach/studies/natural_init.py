@@ -10,9 +10,9 @@ from pydantic import Field, field_validator, model_validator
 from whyconv.networks import NetworkField
 from whyconv.networks.window import Windowed
 from whyconv.spec import build
-from whyconv.studies import Judgement
+from whyconv.studies import Cell, Judgement, increasing
 from whyconv.studies.grid import changed
-from whyconv.studies.tuned import Cell, TunedStudy
+from whyconv.studies.tuned import TunedStudy
 from whyconv.tasks import TaskField
 from whyconv.tasks.bits import KPattern
 from whyconv.verdict import Evidence, Number
@@ -69,12 +69,7 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
         validate_default=True,
     )
 
-    @field_validator("filters")
-    @classmethod
-    def _increasing(cls, filters: tuple[int, ...]) -> tuple[int, ...]:
-        if not filters or min(filters) < 1 or list(filters) != sorted(set(filters)):
-            raise ValueError("filters must be a list of increasing numbers of filters, as in [16, 64, 256]")
-        return filters
+    _increasing = increasing("filters", example="[16, 64, 256]")
 
     @field_validator("task")
     @classmethod
@@ -116,9 +111,11 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
         for filters in self.filters:
             fields = {"filters": filters, "k_window": self.task.k_window}
             for name, network in self.arms.items():
-                yield Cell({"arm": name, "filters": filters}, self.task, changed(network, fields), self.m)
+                yield self.cell(
+                    {"arm": name, "filters": filters}, self.task, changed(network, fields), self.m
+                )
             normal = changed(self.arms[NORMAL], fields)
-            yield Cell({"arm": HIDDEN, "filters": filters}, hidden, normal, self.m)
+            yield self.cell({"arm": HIDDEN, "filters": filters}, hidden, normal, self.m)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The criterion, with the natural starts and with the control in their place."""

@@ -10,9 +10,9 @@ from pydantic import Field, field_validator
 
 from whyconv.networks import NetworkField
 from whyconv.spec import build
-from whyconv.studies import Judgement
+from whyconv.studies import Cell, Judgement, increasing
 from whyconv.studies.grid import changed
-from whyconv.studies.tuned import Cell, TunedStudy
+from whyconv.studies.tuned import TunedStudy
 from whyconv.verdict import Evidence, Number, worst
 
 if TYPE_CHECKING:
@@ -80,12 +80,7 @@ class Separation(TunedStudy, name="malach.separation"):
         validate_default=True,
     )
 
-    @field_validator("n_bits")
-    @classmethod
-    def _powers(cls, n_bits: tuple[int, ...]) -> tuple[int, ...]:
-        if len(n_bits) < 2 or min(n_bits) < 2 or list(n_bits) != sorted(set(n_bits)):
-            raise ValueError("n_bits must be a list of two or more increasing numbers, as in [8, 16, 32]")
-        return n_bits
+    _increasing = increasing("n_bits", count=2, above=1, example="[8, 16, 32]")
 
     @field_validator("arms")
     @classmethod
@@ -106,11 +101,13 @@ class Separation(TunedStudy, name="malach.separation"):
                 for name, network in self.arms.items()
             }
             for name, network in arms.items():
-                yield Cell({"arm": name, "n": n}, task, network, m)
-            yield Cell({"arm": HIDDEN, "n": n}, build("task", {"name": "k-junta", **fields}), arms[CNN], m)
-            yield Cell({"arm": MAJORITY, "n": n}, changed(task, {"target": "majority"}), arms[FCN], m)
+                yield self.cell({"arm": name, "n": n}, task, network, m)
+            yield self.cell(
+                {"arm": HIDDEN, "n": n}, build("task", {"name": "k-junta", **fields}), arms[CNN], m
+            )
+            yield self.cell({"arm": MAJORITY, "n": n}, changed(task, {"target": "majority"}), arms[FCN], m)
             biased = changed(task, {"law": "biased", "mean": self.bias})
-            yield Cell({"arm": BIASED, "n": n}, biased, arms[FCN], m)
+            yield self.cell({"arm": BIASED, "n": n}, biased, arms[FCN], m)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The criterion, with the CNN and with its control."""

@@ -4,30 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from whyconv.learners import LearnerField
-from whyconv.spec import checked
-from whyconv.studies import Point
+from whyconv.studies import Cell, increasing, only_task
 from whyconv.studies.grid import by_seed, changed
-from whyconv.studies.images import (
-    ImageStudy,
-    announced,
-    described,
-    needs,
-    permuted,
-    plain,
-    shift_panels,
-    shuffled,
-    told,
-    translations,
-)
+from whyconv.studies.images import ImageStudy, Twin, described, shift_panels, training, translations
 from whyconv.tasks.images.catalogue import DIGITS
 from whyconv.tasks.sequence import COLUMNS, ROWS
 from whyconv.tasks.sequence import Sequence as SequenceTask
-from whyconv.trial import Row, Trial
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,14 +27,6 @@ WINDOW = 3
 """Digits in a kernel of 24 x 24."""
 
 
-class Twin(NamedTuple):
-    """A contestant under other circumstances, at the smallest and the largest n only."""
-
-    of: str
-    task: Mapping[str, Any]
-    coupled: bool = False
-
-
 class SequenceStudy(ImageStudy):
     """Accuracy of CNN, LCN and FCN against the number n of digits, one hidden layer of ReLU.
 
@@ -57,10 +36,11 @@ class SequenceStudy(ImageStudy):
     """
 
     outcome: ClassVar[str] = "accuracy"
+    own: ClassVar[tuple[str, ...]] = (*ImageStudy.own, "digits", "where")
     where: ClassVar[str]
     """Which digits count."""
 
-    task: Annotated[SequenceTask, needs(SequenceTask)] = Field("sequence", validate_default=True)
+    task: Annotated[SequenceTask, only_task(SequenceTask)] = Field("sequence", validate_default=True)
     learner: LearnerField = Field(
         {
             "name": "gradient", "optimiser": "adadelta", "rate": 1.0, "options": {"rho": 0.95, "eps": 1e-7},
@@ -77,28 +57,17 @@ class SequenceStudy(ImageStudy):
     shifts: tuple[int, ...] = (1, 2, 4)
     seeds: int = Field(3, ge=1, le=10_000)
 
-    @field_validator("task")
-    @classmethod
-    def _plain(cls, task: SequenceTask) -> SequenceTask:
-        plain(task, "digits", "where")
-        return task
-
-    @field_validator("digits")
-    @classmethod
-    def _increasing(cls, digits: tuple[int, ...]) -> tuple[int, ...]:
-        if len(digits) < 2 or list(digits) != sorted(set(digits)) or digits[0] < WINDOW:
-            raise ValueError("digits must be two or more increasing numbers from 3 on, as in [5, 9, 13]")
-        return digits
+    _increasing = increasing("digits", count=2, above=WINDOW - 1, example="[5, 9, 13]")
 
     @property
     def twins(self) -> Mapping[str, Twin]:
-        """The controls."""
+        """The controls, at the smallest and the largest n only."""
         return {}
 
-    def network(self, arm: str, n: int, coupled: bool = False) -> dict[str, Any]:
+    def network(self, arm: str, n: int) -> dict[str, Any]:
         """The network of an arm for n digits."""
         if arm == FCN:
-            return {"name": "deep-fcn", "widths": [self.neurons], "coupled": coupled}
+            return {"name": "deep-fcn", "widths": [self.neurons]}
         step = COLUMNS if self.stride == "digit" else 1
         windows = (n - WINDOW) * COLUMNS // step + 1
         channels = self.neurons if self.reading == "window" else max(1, round(self.neurons / windows))
@@ -108,30 +77,17 @@ class SequenceStudy(ImageStudy):
             "padding": "valid",
         }  # fmt: skip
 
-    def plan(self, rows: Mapping[str, Row]) -> list[Point]:
+    def cells(self) -> Iterator[Cell]:
         """Every contestant at every n, twins at both ends."""
-        del rows
-        return [
-            Point({"arm": arm, "n": n}, self._trial(arm, n, seed))
-            for n in self.digits
-            for arm in (*CONTESTANTS, *(self.twins if n in (self.digits[0], self.digits[-1]) else ()))
-            for seed in range(self.seeds)
-        ]
-
-    def _trial(self, arm: str, n: int, seed: int) -> Trial:
-        twin = self.twins.get(arm)
-        fields = {
-            "digits": n,
-            "where": self.where,
-            "shifted_tests": self.shifts,
-            **(twin.task if twin else {}),
-        }
-        values = {
-            "task": changed(self.task, fields),
-            "network": self.network(twin.of if twin else arm, n, twin is not None and twin.coupled),
-            "learner": self.learner, "m": self.m, "seed": seed, "test_size": self.test_size,
-        }  # fmt: skip
-        return checked(Trial, values, f"arm {arm}")
+        contestants = {arm: Twin(arm) for arm in CONTESTANTS}
+        for n in self.digits:
+            here = {**contestants, **(self.twins if n in (self.digits[0], self.digits[-1]) else {})}
+            for arm, twin in here.items():
+                fields = {"digits": n, "where": self.where, "shifted_tests": self.shifts, **twin.task}
+                yield Cell(
+                    {"arm": arm, "n": n}, changed(self.task, fields), self.learner,
+                    {**self.network(twin.of, n), **twin.network}, self.m, range(self.seeds), self.test_size,
+                )  # fmt: skip
 
     def accuracy(self, table: pd.DataFrame, arm: str, n: int) -> Interval:
         """Mean accuracy with its interval."""
@@ -154,10 +110,6 @@ class SequenceStudy(ImageStudy):
             return f"the parity of {self.task.counted} digits is not the paper's; --preset mnist is judged"
         return ""
 
-    def data(self) -> str:
-        """The images."""
-        return announced(self.task)
-
     def remarks(self) -> str:
         """Data and readings."""
         counted = {1: "one digit", 2: "two digits", 3: "three digits"}.get(
@@ -169,7 +121,7 @@ class SequenceStudy(ImageStudy):
             f"{described(self.task)} Parity of {counted}; {self.m:,} sequences in every epoch. Readings of "
             f"what the paper leaves open: kernels of 24 x 24 step by {stride}; the {self.neurons} neurons of "
             f"CNN and LCN are {neurons}; digits are cut to 24 x 8 by {self.task.cut}; "
-            f"{told(self.learner)}; {self.rule}"
+            f"{training(self.learner)}; {self.rule}"
         )
 
     def tables(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -206,10 +158,3 @@ MNIST: Mapping[str, Any] = {
     "seeds": 5,
 }  # fmt: skip
 """Sizes at which the effects appear within 40 minutes on two cores."""
-
-
-def twins(contestants: Sequence[str]) -> Iterator[tuple[str, Twin]]:
-    """Permuted pixels for every contestant, the FCN starting alike; shuffled labels for the first."""
-    for arm in contestants:
-        yield permuted(arm), Twin(arm, {"permuted": True}, coupled=arm == FCN)
-    yield shuffled(contestants[0]), Twin(contestants[0], {"shuffled_labels": True})
