@@ -10,8 +10,9 @@ import pytest
 from conftest import NoCheckpoint
 from whyconv.execution import capacity, draw, train_in_segments
 from whyconv.learners import Job, at_most
-from whyconv.learners.gradient import Gradient, pointwise, programs
+from whyconv.learners.gradient import Gradient, programs
 from whyconv.learners.layerwise import Layerwise
+from whyconv.learners.losses import hinge
 from whyconv.learners.order_search import OrderSearch
 from whyconv.streams import streams
 from whyconv.tasks import Sample
@@ -102,7 +103,7 @@ def test_a_grid_of_rates_and_budgets_compiles_once():
 
 
 def test_the_hinge_is_flat_at_its_kink():
-    slope = jax.grad(pointwise("hinge"))
+    slope = jax.grad(hinge)
     places = ((1.0, 1.0), (0.9, 1.0), (1.1, 1.0), (-1.0, -1.0), (0.0, -1.0))
     assert [float(slope(f, y)) for f, y in places] == [0, -1, 0, 0, 1]
 
