@@ -14,7 +14,7 @@ from whyconv.studies.grid import by_seed
 from whyconv.tasks import images
 from whyconv.tasks._image_task import CONTROLS, ImageTask
 from whyconv.tasks.image_classes import ImageClasses
-from whyconv.tasks.images.catalogue import DIGITS
+from whyconv.tasks.images.catalogue import known
 from whyconv.trial import Row
 from whyconv.verdict import Evidence
 
@@ -56,16 +56,17 @@ class ImageStudy(Study):
 ClassesField = Annotated[ImageClasses, needs(ImageClasses)]
 
 
-def not_cifar(task: ImageTask) -> str:
-    """Why results on these images are shown and not judged, where the criterion is one for CIFAR-10."""
-    if task.images == "cifar-10":
+def other_than(judged: str, task: ImageTask) -> str:
+    """Why results on these images are shown and not judged: the criterion is one for the set ``judged``."""
+    title, given = known(judged).title, known(task.images)
+    if task.images == judged:
         return ""
-    if task.images == DIGITS:
+    if given.embedded:
         return (
-            "these are the embedded 8 x 8 digits, since CIFAR-10 is not on this machine; whyconv data fetch "
-            "cifar-10 brings it"
+            f"these are {given.phrase}, since {title} is not on this machine; whyconv data fetch {judged} "
+            "brings it"
         )
-    return f"the criterion is one for CIFAR-10, and these images are {task.images}"
+    return f"the criterion is one for {title}, and these images are {task.images}"
 
 
 def described(task: ImageTask) -> str:
@@ -75,7 +76,7 @@ def described(task: ImageTask) -> str:
 
 def announced(task: ImageTask) -> str:
     """The images before a run; if they are the embedded ones, also what was found and is not used."""
-    why = images.unused(task.preference) if task.images == DIGITS else ""
+    why = images.unused(task.preference) if known(task.images).embedded else ""
     return f"{described(task)} Not used: {why}." if why else described(task)
 
 

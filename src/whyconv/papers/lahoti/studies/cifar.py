@@ -16,7 +16,7 @@ from whyconv.studies.images import (
     ImageStudy,
     announced,
     described,
-    not_cifar,
+    other_than,
     permuted,
     plain,
     shift_panels,
@@ -280,7 +280,7 @@ class Cifar(ImageStudy, name="lahoti.cifar"):
 
     def unjudged(self) -> str:
         """The target is one for CIFAR-10."""
-        return not_cifar(self.task)
+        return other_than("cifar-10", self.task)
 
     def data(self) -> str:
         """The images."""

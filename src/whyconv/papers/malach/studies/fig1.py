@@ -19,7 +19,7 @@ from whyconv.studies.images import (
     ImageStudy,
     announced,
     described,
-    not_cifar,
+    other_than,
     permuted,
     plain,
     shift_panels,
@@ -240,7 +240,7 @@ class Figure1(ImageStudy, name="malach.fig1"):
 
     def unjudged(self) -> str:
         """The embedded digits are not the paper's images."""
-        return not_cifar(self.task)
+        return other_than("cifar-10", self.task)
 
     def data(self) -> str:
         """The images."""

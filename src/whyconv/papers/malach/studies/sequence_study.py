@@ -24,7 +24,7 @@ from whyconv.studies.images import (
     told,
     translations,
 )
-from whyconv.tasks.images.catalogue import DIGITS
+from whyconv.tasks.images.catalogue import known
 from whyconv.tasks.sequence import COLUMNS, ROWS
 from whyconv.tasks.sequence import Sequence as SequenceTask
 from whyconv.trial import Row, Trial
@@ -148,7 +148,7 @@ class SequenceStudy(ImageStudy):
     def unjudged(self) -> str:
         """Other images and other parities than the paper's."""
         if self.task.images != "mnist":
-            of = "the embedded 8 x 8 digits" if self.task.images == DIGITS else self.task.images
+            of = known(self.task.images).phrase or self.task.images
             return f"these images are {of}, and the criterion is one for MNIST; --preset mnist is judged"
         if self.task.counted != WINDOW:
             return f"the parity of {self.task.counted} digits is not the paper's; --preset mnist is judged"
