@@ -18,6 +18,7 @@ GRID, DEEP = f"{T}/test_digit_grid.py", f"{N}/test_deep.py"
 STORE, STRANGERS, REPAIR = (
     f"tests/runner/test_runner_{name}.py" for name in ("store", "strangers", "repair")
 )
+FUNCTIONS = "tests/test_functions.py"
 MARGINS = "tests/exact/test_margin_proofs.py"
 
 MUTANTS = [
@@ -28,9 +29,13 @@ MUTANTS = [
     ("networks/dense.py", "(2 / inputs) ** 0.5", "(1 / inputs) ** 0.5", "tests/test_golden_rows.py"),
     ("tasks/detection.py", "jnp.where(positive, 0, 1))", "jnp.where(positive, 1, 0))", "tests/tasks"),
     ("tasks/detection.py", "words[1] % positions", "words[1] % (positions - 1)", "tests/tasks"),
-    ("tasks/detection.py", "** (1 / self.pattern_dim)", "** (1 / (self.pattern_dim + 1))", "tests/tasks"),
+    ("tasks/noise_laws.py", "** (1 / pattern_dim)", "** (1 / (pattern_dim + 1))", "tests/tasks"),
     ("tasks/detection.py", "surjections(draws, size)", "surjections(draws + 1, size)", "tests/tasks"),
-    ("learners/gradient.py", "jax.nn.softplus(-y * f)", "jax.nn.softplus(y * f)", "tests/learners"),
+    ("learners/losses.py", "jax.nn.softplus(-y * f)", "jax.nn.softplus(y * f)", "tests/learners"),
+    ("trial.py", "if not each.ours]", "if False]", FUNCTIONS),
+    ("registry.py", "            forget()", "            pass", FUNCTIONS),
+    ("functions.py", "<= set(model.model_fields)", "<= {*self.settings}", FUNCTIONS),
+    ("networks/_patches.py", "h[:, at : at + size] for at", "h[:, at : at + 1] for at", FUNCTIONS),
     ("learners/gradient.py", "look & (loss <= self.learner.tolerance)", "look", "tests/learners"),
     ("learners/gradient.py", "inside / inside.sum()", "inside / size", "tests/learners"),
     ("learners/layerwise.py", "(self.first_steps + 1)", "self.first_steps", "tests/learners"),
@@ -74,7 +79,7 @@ MUTANTS = [
     ("networks/tables.py", "before = i * self", "before = (i + 1) % self.block * self", "tests/networks"),
     ("networks/tables.py", "(span - 1 - t)", "t", "tests/networks"),
     ("networks/embedding.py", '["u"].reshape(1, -1)', '["u"].T.reshape(1, -1)', "tests/networks"),
-    ("learners/gradient.py", "jnp.where(y * f < 1,", "jnp.where(y * f <= 1,", "tests/learners"),
+    ("learners/losses.py", "jnp.where(y * f < 1,", "jnp.where(y * f <= 1,", "tests/learners"),
     ("learners/gradient.py", "(data.x, data.y, data.m,", "(data.x, data.y, data.m - 1,", "tests/learners"),
     ("learners/order_search.py", "loss <= state.loss", "loss >= state.loss", "tests/learners"),
     ("studies/tuned.py", "return missed, steps, round", "return steps, missed, round", "tests/studies"),

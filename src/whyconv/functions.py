@@ -44,7 +44,7 @@ class Named:
 
     def __init__(self, kind: str, name: str, function: Callable[..., Any], takes: tuple[str, ...]) -> None:
         self.kind, self.name, self.function, self.version = kind, name, function, 1
-        self.__doc__, self.__module__ = function.__doc__, function.__module__
+        self.__doc__, self.__module__ = function.__doc__, function.__module__ or "__main__"
         self.companions: Mapping[str, Any] = {}
         self.settings = self._settings(takes)
         """Names of the settings that it takes."""
