@@ -30,6 +30,7 @@ GRADIENT, LAYERWISE, PROJECTED, TARGET = (
 STORE, STRANGERS, REPAIR = (
     f"tests/runner/test_runner_{name}.py" for name in ("store", "strangers", "repair")
 )
+FUNCTIONS = "tests/test_functions.py"
 MARGINS = "tests/exact/test_margin_proofs.py"
 JUDGING, VERDICT = "tests/studies/test_judging.py", "tests/studies/test_verdict_helpers.py"
 SIGNALS = f"{P}/lahoti/test_lahoti_judging.py"
@@ -42,13 +43,17 @@ MUTANTS = [
     ("networks/dense.py", "(2 / inputs) ** 0.5", "(1 / inputs) ** 0.5", "tests/test_golden_rows.py"),
     ("tasks/detection.py", "jnp.where(positive, 0, 1))", "jnp.where(positive, 1, 0))", f"{T}/test_detection.py"),
     ("tasks/detection.py", "words[1] % positions", "words[1] % (positions - 1)", f"{T}/test_detection.py"),
-    ("tasks/detection.py", "** (1 / self.pattern_dim)", "** (1 / (self.pattern_dim + 1))", f"{T}/test_detection.py"),
+    ("tasks/noise_laws.py", "** (1 / pattern_dim)", "** (1 / (pattern_dim + 1))", f"{T}/test_detection.py"),
     ("tasks/detection.py", "surjections(draws, size)", "surjections(draws + 1, size)", f"{T}/test_detection.py"),
-    ("learners/_training.py", "jax.nn.softplus(-y * f)", "jax.nn.softplus(y * f)", GRADIENT),
+    ("learners/losses.py", "jax.nn.softplus(-y * f)", "jax.nn.softplus(y * f)", GRADIENT),
     ("learners/_training.py", "look & (loss <= self.learner.tolerance)", "look", GRADIENT),
     ("learners/_training.py", "inside / inside.sum()", "inside / size", GRADIENT),
     ("learners/layerwise.py", "channels * (self.first_steps + 1)", "channels * self.first_steps", LAYERWISE),
     ("learners/layerwise.py", "half = -(-job.m // 2)", "half = job.m // 2", LAYERWISE),
+    ("trial.py", "if not each.ours]", "if False]", FUNCTIONS),
+    ("registry.py", "            forget()", "            pass", FUNCTIONS),
+    ("functions.py", "<= set(model.model_fields)", "<= {*self.settings}", FUNCTIONS),
+    ("networks/_patches.py", "h[:, at : at + size] for at", "h[:, at : at + 1] for at", FUNCTIONS),
     ("learners/margin.py", "y[:, None] * x).vector", "x).vector", f"{L}/test_margin.py"),
     ("runner/seal.py", "if digest(texts) != stored", "if False", STORE),
     ("runner/seal.py", 'sealed("runs", *record[:-1])[-1] != stored', "False", STRANGERS),
@@ -88,7 +93,7 @@ MUTANTS = [
     ("networks/tables.py", "before = i * self", "before = (i + 1) % self.block * self", WINDOW),
     ("networks/tables.py", "(span - 1 - t)", "t", WINDOW),
     ("networks/embedding.py", '["u"].reshape(1, -1)', '["u"].T.reshape(1, -1)', WINDOW),
-    ("learners/_training.py", "jnp.where(y * f < 1,", "jnp.where(y * f <= 1,", TARGET),
+    ("learners/losses.py", "jnp.where(y * f < 1,", "jnp.where(y * f <= 1,", TARGET),
     ("learners/_training.py", "(data.x, data.y, data.m,", "(data.x, data.y, data.m - 1,", TARGET),
     ("learners/order_search.py", "loss <= state.loss", "loss >= state.loss", f"{L}/test_order_search.py"),
     ("studies/tuned.py", "return missed, steps, round", "return steps, missed, round", f"{P}/malach/test_malach_judging.py"),

@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from whyconv import registry
+
 DOCS = Path(__file__).parent.parent / "docs"
 EXAMPLES = [
     pytest.param(block, id=f"{page.name}-{index}")
@@ -16,6 +18,15 @@ EXAMPLES = [
         re.findall(r"^```python\n(.*?)^```", page.read_text("utf-8"), re.M | re.S), 1
     )
 ]
+
+
+@pytest.fixture(autouse=True)
+def functions_of_examples_go_again():
+    registry.pieces("task")
+    before = dict(registry._pieces)
+    yield
+    registry._pieces.clear()
+    registry._pieces.update(before)
 
 
 def test_there_are_examples():

@@ -15,6 +15,7 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -25,57 +26,79 @@ from whyconv.errors import UserError, said
 from whyconv.paths import given_path
 
 KINDS = {"task": "tasks", "network": "networks", "learner": "learners", "study": "studies", "claim": "claims"}
+FUNCTIONS = {
+    "loss": "losses",
+    "activation": "activations",
+    "pooling": "poolings",
+    "noise law": "noise laws",
+    "radial law": "radial laws",
+}
+"""Kinds of plain functions that settings name: see :mod:`whyconv.functions`."""
 ROOMS = ("tasks", "networks", "learners")
 PAPERS = ("whyconv.papers", "whyconv_papers")
 """Our papers, and those of others on Python's path."""
-_pieces: dict[tuple[str, str], type[Any]] = {}
+_pieces: dict[tuple[str, str], Any] = {}
 _loading: list[str] = []
+replaced: list[Callable[[], None]] = []
+"""Called when an edited file replaces its pieces: what was compiled from them is made anew."""
 LARGEST = 10_000_000
 """Limit in bytes for a user's file of pieces."""
 
 
-def add(piece: type[Any]) -> None:
-    """Register a named subclass of :class:`whyconv.spec.Piece`; refuses a name that is taken."""
+def add(piece: Any) -> None:
+    """Register a named subclass of :class:`whyconv.spec.Piece`, or a function that settings name.
+
+    A name that is taken is refused.
+    """
     if not isinstance(piece.name, str) or not piece.name.isprintable() or len(piece.name.split()) != 1:
         raise UserError(
             f"{piece.__module__} names a {piece.kind} {piece.name!r}; a name is one printable word, "
             "as in own.study."
         )
     missing = [
-        *sorted(piece.__abstractmethods__),
-        *(name for name in piece.required if not hasattr(piece, name)),
+        *sorted(getattr(piece, "__abstractmethods__", ())),
+        *(name for name in getattr(piece, "required", ()) if not hasattr(piece, name)),
     ]
     if not (piece.__doc__ or "").strip():
         missing.append("a docstring whose first line says what it is")
     if missing:
         raise UserError(f"the {piece.kind} {piece.name!r} of {piece.__module__} lacks {', '.join(missing)}.")
     slot = (piece.kind, piece.name)
-    known = _pieces.get(slot)
-    if known is not None and _home(known) != _home(piece):
+    before = _pieces.get(slot)
+    if before is not None and _home(before) != _home(piece):
         raise UserError(
             f"the {piece.kind} {piece.name!r} of {piece.__module__} has the name of one in "
-            f"{known.__module__}; give it another name."
+            f"{before.__module__}; give it another name."
         )
     if _loading:
         piece.origin = _loading[-1]
     _pieces[slot] = piece
+    if before is not None:
+        for forget in replaced:
+            forget()
 
 
-def pieces(kind: str) -> list[type[Any]]:
+def pieces(kind: str) -> list[Any]:
     """All pieces of a kind, sorted by name."""
     _discover()
     return [piece for (of, _), piece in sorted(_pieces.items(), key=lambda item: item[0]) if of == kind]
 
 
-def find(kind: str, name: str) -> type[Any]:
-    """The piece of this kind and name; the error for an unknown name lists similar ones."""
-    _discover()
+def known(kind: str, name: str) -> Any:
+    """The piece of this kind and name, or None. One that is here is found while others are being imported."""
     if (kind, name) not in _pieces:
-        names = [piece.name for piece in pieces(kind)]
-        near = difflib.get_close_matches(name, names, n=3) or names
-        plural = KINDS[kind]
-        raise UserError(f"there is no {kind} {name!r}; known {plural} like it: {', '.join(near)}.")
-    return _pieces[kind, name]
+        _discover()
+    return _pieces.get((kind, name))
+
+
+def find(kind: str, name: str) -> Any:
+    """The piece of this kind and name; an unknown name is answered with the nearest known ones."""
+    if (found := known(kind, name)) is not None:
+        return found
+    names = [piece.name for piece in pieces(kind)]
+    near = difflib.get_close_matches(name, names, n=3) or names
+    plural = (KINDS | FUNCTIONS)[kind]
+    raise UserError(f"there is no {kind} {name!r}; known {plural} like it: {', '.join(near)}.")
 
 
 def load(path: str | Path) -> None:
@@ -132,7 +155,7 @@ def _digest(source: bytes) -> str:
     return hashlib.sha256(source).hexdigest()[:12]
 
 
-def _home(piece: type[Any]) -> str:
+def _home(piece: Any) -> str:
     """The module's name; for a user's file without the digest, so that an edited file replaces it."""
     name = piece.__module__
     return name.rpartition("_")[0] if name.startswith("whyconv_user_") else name

@@ -13,13 +13,14 @@ import json
 from collections.abc import Callable, Mapping
 from functools import cache
 from types import NoneType
-from typing import Any, ClassVar, Literal, TypeVar, cast, get_args, get_origin
+from typing import Any, ClassVar, Literal, Self, TypeVar, cast, get_args, get_origin
 
 from pydantic import BaseModel, ConfigDict, ValidationError, model_validator
 from pydantic_core import PydanticUndefined
 
 from whyconv import registry
 from whyconv.errors import UserError
+from whyconv.functions import Named, choices
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -41,6 +42,23 @@ class Spec(BaseModel):
                 text = json.dumps(given, default=str, separators=(",", ":"))
                 raise ValueError(f"{name} = {text:.80} was given, but {why}")
         return values
+
+    @model_validator(mode="after")
+    def _known_functions(self) -> Self:
+        self.functions()
+        return self
+
+    def functions(self) -> list[Named]:
+        """The functions that its settings name, and those of specs among them; unknown names are refused."""
+        model = type(self)
+        own = [choice.find(getattr(self, name), model, name) for name, choice in choices(model).items()]
+        inner = [value for name in model.model_fields if isinstance(value := getattr(self, name), Spec)]
+        return own + [each for value in inner for each in value.functions()]
+
+    def function(self, setting: str) -> Callable[..., Any]:
+        """The function that a setting names, with the settings that it takes."""
+        model = type(self)
+        return choices(model)[setting].find(getattr(self, setting), model, setting).of(self)
 
     def canonical(self) -> dict[str, Any]:
         """The fields as JSON values, without those that equal their defaults."""
@@ -133,7 +151,9 @@ def _misread(given: Any, kinds: set[Any]) -> str:
 
 def once(function: Function) -> Function:
     """``functools.cache`` for functions of specs that keeps the signature for type checkers."""
-    return cast(Function, cache(function))
+    cached = cache(function)
+    registry.replaced.append(cached.cache_clear)
+    return cast(Function, cached)
 
 
 def digest(value: object) -> str:

@@ -77,9 +77,10 @@ class Trial(Spec):
 
     @cached_property
     def versions(self) -> dict[str, str]:
-        """The version of every piece involved, and the digest of the data read."""
+        """The version of every piece involved, and of functions that are not ours; the digest of the data."""
         parts = [piece for piece in (self.task, self.network, self.learner) if piece is not None]
-        versions = {f"{piece.kind} {piece.name}": piece.fingerprint() for piece in parts}
+        functions = [each for piece in parts for each in piece.functions() if not each.ours]
+        versions = {f"{each.kind} {each.name}": each.fingerprint() for each in (*parts, *functions)}
         versions["trial"] = str(VERSION)
         if (data := self.task.data_digest()) is not None:
             versions["data"] = data

@@ -10,9 +10,10 @@ import pytest
 from training import fit_of, job_of
 
 from whyconv.learners import at_most
-from whyconv.learners._training import pointwise, programs
+from whyconv.learners._training import programs
 from whyconv.learners.gradient import Gradient
 from whyconv.learners.layerwise import Layerwise
+from whyconv.learners.losses import hinge
 from whyconv.learners.order_search import OrderSearch
 from whyconv.tasks import Sample
 from whyconv.trial import Trial
@@ -97,7 +98,7 @@ def test_a_grid_of_rates_and_budgets_compiles_once():
 
 
 def test_the_hinge_is_flat_at_its_kink():
-    slope = jax.grad(pointwise("hinge"))
+    slope = jax.grad(hinge)
     places = ((1.0, 1.0), (0.9, 1.0), (1.1, 1.0), (-1.0, -1.0), (0.0, -1.0))
     assert [float(slope(f, y)) for f, y in places] == [0, -1, 0, 0, 1]
 

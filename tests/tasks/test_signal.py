@@ -315,7 +315,7 @@ REFUSED = {
         "rotated = all mixes them; leave out either",
     ),
     "rotated large": ({"patches": 100, "patch_dim": 100, "rotated": "all"}, "there are 10000; take fewer"),
-    "law": ({"noise_law": "cauchy"}, "should be 'gaussian', 'uniform' or 'laplace'"),
+    "law": ({"noise_law": "cauchy"}, "no noise law of that name; choose one of gaussian, laplace, uniform"),
 }
 
 

@@ -14,8 +14,7 @@ import typer
 from whyconv.errors import UserError
 from whyconv.paths import given_path
 from whyconv.tasks import images
-from whyconv.tasks.images.catalogue import DIGITS, known, names
-from whyconv.tasks.images.digits import SPLIT
+from whyconv.tasks.images.catalogue import SETS, known
 from whyconv.tasks.images.places import cache, find, mend, places, unpacked, wrong_sizes
 
 data_app = typer.Typer(
@@ -53,7 +52,7 @@ def list_(
 ) -> None:
     """Every image set: where it is, or what its download takes. Looks at names and sizes of files only."""
     use(data)
-    told = [_about(name) for name in names()]
+    told = [_about(name) for name in SETS]
     print(json.dumps(told, indent=2) if as_json else "\n".join(map(_text, told)))
 
 
@@ -69,8 +68,8 @@ def fetch(
 
     use(data)
     for each in _known(name):
-        if each == DIGITS:
-            print(f"digits: {images.describe(DIGITS)}; nothing to download.")
+        if known(each).embedded:
+            print(f"{each}: {images.describe(each)}; nothing to download.")
             continue
         place = find(each, known(each).batches)
         wrong = images.problems(each, place) if place else []
@@ -97,16 +96,16 @@ def verify(
     from whyconv.cli.terminal import complain
 
     use(data)
-    found = {each: places(each) for each in _known(name or names()) if each != DIGITS}
+    found = {each: places(each) for each in _known(name or tuple(SETS))}
     for each in found if name else ():
-        if not found[each]:
+        if not found[each] and not known(each).embedded:
             what = unpacked(each) or f"{each} is not here"
             raise UserError(f"{what}; run whyconv data fetch {each}, or give a folder by --data.")
     good = True
-    for each in name or names():
-        if each == DIGITS:
-            images.load(DIGITS)
-            print(f"digits: {images.describe(DIGITS)}, intact.")
+    for each in name or SETS:
+        if known(each).embedded:
+            images.load(each)
+            print(f"{each}: {images.describe(each)}, intact.")
             continue
         if not found[each]:
             what = unpacked(each)
@@ -126,25 +125,27 @@ def verify(
 def _known(given: Sequence[str]) -> Sequence[str]:
     """The names as given; one that no set has is refused before any file is read or downloaded."""
     for each in given:
-        if each != DIGITS:
-            known(each)
+        known(each)
     return given
 
 
 def _about(name: str) -> dict[str, Any]:
     """One set in plain data; no file is read. It is here if all its files have the published sizes."""
-    told = {"name": name, "summary": images.describe(name), "here": True}
-    if name == DIGITS:
-        return told | {"embedded": True, "train": SPLIT[0], "test": SPLIT[1], "download_bytes": 0}
     about, place = known(name), find(name)
-    damaged = {path: why for each in places(name) for path, why in wrong_sizes(name, each).items()}
     batches = place.batches if place else about.batches
-    return told | {
-        "here": place is not None and not wrong_sizes(name, place),
-        "embedded": False,
+    told = {
+        "name": name,
+        "summary": images.describe(name),
+        "here": images.here(name) and not (place and wrong_sizes(name, place)),
+        "embedded": about.embedded is not None,
         "train": about.images(about.training(batches)),
         "test": about.images(about.test),
         "download_bytes": about.download,
+    }
+    if about.embedded:
+        return told
+    damaged = {path: why for each in places(name) for path, why in wrong_sizes(name, each).items()}
+    return told | {
         "folder": str(place.folder) if place else None,
         "batches": batches,
         "incomplete": {str(each.folder): each.missing for each in places(name) if each.missing},

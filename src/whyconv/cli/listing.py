@@ -12,6 +12,7 @@ from typing import Any
 from whyconv import registry
 from whyconv.cli.plain_text import unmarked, wrapped
 from whyconv.errors import UserError
+from whyconv.functions import Named, choices
 from whyconv.runner.forecast import forecast
 from whyconv.settings import configure
 from whyconv.spec import Piece, Spec, plain
@@ -20,21 +21,21 @@ from whyconv.text import count, rough_duration
 
 
 def everything(paper: str = "") -> dict[str, list[dict[str, str]]]:
-    """Every piece by kind, or those of a paper: its name, its first line, its reference."""
+    """Every piece and function by kind, or those of a paper: its name, its first line, its reference."""
     order = ("study", "claim", "task", "network", "learner")
     return {
-        registry.KINDS[kind]: [
+        plural: [
             {"name": piece.name, "summary": piece.summary(), "reference": piece.reference}
             for piece in registry.pieces(kind)
             if not paper or piece.name.partition(".")[0] == paper
         ]
-        for kind in order
+        for kind, plural in [*((kind, registry.KINDS[kind]) for kind in order), *registry.FUNCTIONS.items()]
     }
 
 
 def one(name: str) -> dict[str, Any]:
     """A paper's studies and claims; a study with its grid and forecast; any other piece with its settings."""
-    pieces = [piece for kind in registry.KINDS for piece in registry.pieces(kind)]
+    pieces = [piece for kind in (*registry.KINDS, *registry.FUNCTIONS) for piece in registry.pieces(kind)]
     found = [piece for piece in pieces if piece.name == name]
     if not found and any(piece.name.partition(".")[0] == name for piece in pieces):
         return everything(name)
@@ -45,16 +46,40 @@ def one(name: str) -> dict[str, Any]:
     piece = found[0]
     if piece.kind == "study":
         return study(name)
-    schema = piece.model_json_schema().get("properties", {})
+    if isinstance(piece, Named):
+        return _function(piece)
+    schema, named = piece.model_json_schema().get("properties", {}), choices(piece)
     return {
         "kind": piece.kind,
         "name": name,
         "text": "\n\n".join(_documents(piece)),
         "reference": piece.reference,
         "settings": {
-            field: {"default": about.get("default"), "allowed": _allowed(about)}
+            field: {
+                "default": about.get("default"),
+                "allowed": ", ".join(named[field].names(piece)) if field in named else _allowed(about),
+            }
             for field, about in schema.items()
         },
+    }
+
+
+def _function(function: Named) -> dict[str, Any]:
+    """A function: what it computes, and which pieces may name it in which setting."""
+    users = [
+        f"{setting} of {piece.name}"
+        for kind in registry.KINDS
+        for piece in registry.pieces(kind)
+        for setting, choice in choices(piece).items()
+        if choice.kind == function.kind and function.fits(piece)
+    ]
+    told = [inspect.cleandoc(function.__doc__ or ""), f"May be named by {', '.join(users)}." if users else ""]
+    return {
+        "kind": function.kind,
+        "name": function.name,
+        "text": "\n\n".join(filter(None, told)),
+        "reference": function.reference,
+        "settings": {},
     }
 
 
@@ -173,8 +198,9 @@ def text(told: dict[str, Any]) -> str:
 
 
 def _piece(told: dict[str, Any], width: int) -> str:
-    lines = [f"{told['kind']} {told['name']}", wrapped(told["reference"], width), ""]
-    lines += [wrapped(told["text"], width), ""]
+    lines = [f"{told['kind']} {told['name']}"]
+    lines += [wrapped(told["reference"], width)] if told["reference"] else []
+    lines += ["", wrapped(told["text"], width), ""]
     for field, about in told["settings"].items():
         default = "" if about["default"] is None else f", default {json.dumps(about['default'])}"
         lines += _indented(f"{field}: {about['allowed']}{default}", width)
@@ -191,7 +217,8 @@ def _pieces(told: dict[str, Any], width: int) -> str:
         for piece in pieces:
             head = f"  {piece['name']:<{margin - 2}}"
             place = piece["reference"].partition(", ")[2] or piece["reference"]
-            line = f"{head}[{place}] {unmarked(piece['summary'])}"
+            where = f"[{place}] " if place else ""
+            line = f"{head}{where}{unmarked(piece['summary'])}"
             lines.append(line if len(line) <= width else line[: width - 3].rstrip() + "...")
         lines.append("")
     papers = {

@@ -46,24 +46,13 @@ class Programs(NamedTuple):
     score: Callable[[Any, jax.Array], jax.Array]
 
 
-def pointwise(loss: str) -> Callable[[jax.Array, jax.Array], jax.Array]:
-    """The loss of scores f and labels y, example by example; y in {-1, 1}, or the numbers of classes."""
-    if loss == "logistic":
-        return lambda f, y: jax.nn.softplus(-y * f)
-    if loss == "hinge":
-        return lambda f, y: jnp.where(y * f < 1, 1 - y * f, 0.0)
-    if loss == "squared":
-        return lambda f, y: (y - f) ** 2
-    return lambda f, y: optax.softmax_cross_entropy_with_integer_labels(f, y.astype(int))
-
-
 class Training:
     """The functions that get compiled: pure, of arrays, for one network and learner."""
 
     def __init__(self, network: Network, learner: Gradient, maker: Maker | None) -> None:
         self.network, self.learner, self.maker = network, learner, maker
         self.optimiser = transformation(learner.optimiser, learner.rate, learner.options)
-        self.pointloss = pointwise(learner.loss)
+        self.pointloss = learner.function("loss")
 
     def begin(self, key: jax.Array, shape: tuple[int, ...]) -> tuple[Any, Any]:
         params = self.network.init(key, shape)

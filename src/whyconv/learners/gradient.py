@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
+from whyconv import registry
 from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Cost, Fit, Job, Learner, at_most
 from whyconv.learners import _optimisers as optimisers
 from whyconv.learners._batches import Data
 from whyconv.learners._training import TRACE, Programs, Running, programs
+from whyconv.learners.losses import Loss, mismatch
 from whyconv.networks import Network, Setting
 
 PASSES = 3
@@ -32,9 +34,8 @@ class Gradient(Learner, name="gradient"):
 
     ``batch`` = None takes the whole sample in every step: an epoch is one step. Each epoch goes
     through a fresh permutation of the sample, the same for every network of a seed; a last, smaller
-    batch counts as a step. Losses: logistic log(1 + exp(-y f)), hinge max(0, 1 - y f) with the
-    derivative 0 at its kink, squared (y - f)^2; for more than two classes the cross-entropy
-    -log softmax(f)_y. ``options`` go to the optimiser by name (``{"b1": 0.8}``).
+    batch counts as a step. ``loss``: one of :mod:`whyconv.learners.losses`; for more than two classes the
+    cross-entropy -log softmax(f)_y. ``options`` go to the optimiser by name (``{"b1": 0.8}``).
 
     *Steps to a target.* With ``target_error`` the last ``held_out`` examples of the sample are not trained
     on; training stops after the first epoch whose error on them is at most the target. A run that ends
@@ -55,7 +56,7 @@ class Gradient(Learner, name="gradient"):
     rate: float = Field(1e-3, gt=0, le=1e6)
     options: dict[str, float] = Field(default_factory=dict)
     batch: int | None = Field(32, ge=1, le=1_000_000)
-    loss: Literal["logistic", "hinge", "squared", "cross-entropy"] = "logistic"
+    loss: Loss = "logistic"
     tolerance: float = Field(1e-3, ge=0)
     epochs: int = Field(2000, ge=1, le=8_000_000)
     target_error: float | None = Field(None, ge=0, lt=1)
@@ -84,12 +85,12 @@ class Gradient(Learner, name="gradient"):
             return (
                 f"m = {m} examples were given, and held_out = {self.held_out} are not trained on; take more"
             )
-        if network is not None and (network.score_count > 1) != (self.loss == "cross-entropy"):
+        if registry.find("loss", self.loss).companions["unbounded"]:
             return (
-                f"loss = {self.loss} was given for a network of {network.score_count} outputs; the loss is "
-                "cross-entropy for several outputs, and another one for a single output"
+                f"loss = {self.loss} was given, which has no minimum, and {self.name} stops once the loss is "
+                "small; take another loss"
             )
-        return super().refusal(network, m)
+        return mismatch(self.loss, network) or super().refusal(network, m)
 
     def trained(self, m: int) -> int:
         """All but those held out."""

@@ -10,8 +10,8 @@ from pydantic import Field, field_validator
 
 from whyconv.lazy import jax, jnp, np, optax
 from whyconv.learners import Cost, Fit, Job, Learner
-from whyconv.learners._training import pointwise
 from whyconv.learners.gradient import PASSES
+from whyconv.learners.losses import Loss, mismatch
 from whyconv.networks import Network
 from whyconv.spec import once
 
@@ -56,8 +56,8 @@ class Projected(Learner, name="projected"):
     the trial keeps the pair that does best on the task, as the authors' protocol does. The grid is
     therefore the tuning budget, and the same for every network that gets this learner.
 
-    Losses: squared (y - f)^2, logistic log(1 + exp(-y f)), correlation -y f. ``optimiser``: *gd*, which is
-    equivariant to rotations, or *adam*, which is not.
+    ``loss``: one of :mod:`whyconv.learners.losses`, such as squared (y - f)^2 or correlation -y f.
+    ``optimiser``: *gd*, which is equivariant to rotations, or *adam*, which is not.
     Cost: 3 forward passes an example, step and pair.
     """
 
@@ -66,7 +66,7 @@ class Projected(Learner, name="projected"):
     rates: tuple[float, ...] = (0.3, 0.1)
     bias_rates: tuple[float, ...] = (0.03, 0.003)
     steps: int = Field(600, ge=1, le=10_000_000)
-    loss: Literal["squared", "logistic", "correlation"] = "squared"
+    loss: Loss = "squared"
     optimiser: Literal["gd", "adam"] = "gd"
 
     @field_validator("rates", "bias_rates")
@@ -89,6 +89,10 @@ class Projected(Learner, name="projected"):
         size = len(self.grid)
         same = {"rates": tuple(float(i) for i in range(size)), "bias_rates": (1.0,), "steps": 1}
         return self.model_copy(update=same)
+
+    def refusal(self, network: Network | None, m: int) -> str:
+        """The loss must be for as many scores as the network gives."""
+        return mismatch(self.loss, network) or super().refusal(network, m)
 
     def trains(self, network: Network) -> Network:
         """The network whose parameters move: the one given."""
@@ -166,7 +170,7 @@ class Descending:
 
     def __init__(self, network: Network, learner: Projected) -> None:
         self.network, self.adam = network, learner.optimiser == "adam"
-        self.pointloss = (lambda f, y: -y * f) if learner.loss == "correlation" else pointwise(learner.loss)
+        self.pointloss = learner.function("loss")
         self.applied = jax.vmap(network.apply, in_axes=(0, None))
         self.projected = jax.vmap(network.constrain)
 

@@ -10,6 +10,7 @@ from pydantic import Field
 from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Cost, Fit, Job, Learner
 from whyconv.learners.gradient import PASSES
+from whyconv.learners.losses import Loss, mismatch
 from whyconv.learners.projected import Descending, Projected
 from whyconv.networks import Network
 from whyconv.networks.threshold import Threshold, plain
@@ -50,7 +51,7 @@ class TwoStep(Learner, name="two-step"):
     bias_1: float | None = Field(None, ge=0, le=1e3)
     rate_2: float | None = Field(None, gt=0, le=1e12)
     bias_2: float = Field(1e-4, ge=0, le=1e3)
-    loss: Literal["correlation", "logistic", "squared"] = "correlation"
+    loss: Loss = "correlation"
     fresh: bool = False
     normalise: Literal["sphere", "ball"] = "sphere"
 
@@ -60,7 +61,7 @@ class TwoStep(Learner, name="two-step"):
             return "two-step trains the lsa networks without second layer and with activation lsa; take one"
         if self.fresh and m < 2:
             return f"m = {m} was given, and fresh = true needs an example for each step; take 2 or more"
-        return super().refusal(network, m)
+        return mismatch(self.loss, network) or super().refusal(network, m)
 
     def first_bias(self, shape: tuple[int, ...]) -> float:
         """b_1 as given, or the paper's (1/32) sqrt((k + d) ln(kd) / (kd))."""

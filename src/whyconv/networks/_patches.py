@@ -7,12 +7,12 @@ matrix, and matrices of positions that share their filters lie one under the oth
 from __future__ import annotations
 
 import math
-from typing import Literal, NamedTuple
+from collections.abc import Callable
+from typing import NamedTuple
 
 from whyconv.lazy import jax, jnp, np
 
 Pair = tuple[int, int]
-Pooling = Literal["max", "average"]
 
 
 class Windows(NamedTuple):
@@ -101,16 +101,27 @@ def cut_hidden(h: jax.Array, windows: Windows) -> jax.Array:
     return jnp.concatenate(shifted, axis=3)
 
 
-def pooled(h: jax.Array, size: int, pooling: Pooling) -> jax.Array:
-    """The maximum or average of ``size`` x ``size`` positions each; the last of a row may be fewer."""
+def pooled(h: jax.Array, size: int, name: str, pool: Callable[[jax.Array], jax.Array]) -> jax.Array:
+    """``pool``, the pooling of that ``name``, of ``size`` x ``size`` positions each; the last may be fewer.
+
+    Maximum and average take all blocks at once, filled up by what changes neither.
+    """
     rows, columns, *rest = h.shape
+    if name not in ("max", "average"):
+        return jnp.concatenate([_row_pooled(h[at : at + size], size, pool) for at in range(0, rows, size)])
     to = -(-rows // size), -(-columns // size)
-    lowest = -jnp.inf if pooling == "max" else 0
+    lowest = -jnp.inf if name == "max" else 0
     padding = ((0, to[0] * size - rows), (0, to[1] * size - columns), (0, 0), (0, 0))
     blocks = jnp.pad(h, padding, constant_values=lowest).reshape(to[0], size, to[1], size, *rest)
-    if pooling == "max":
+    if name == "max":
         return blocks.max(axis=(1, 3))
     return blocks.sum(axis=(1, 3)) / pooled_counts((rows, columns), size)[:, :, None, None].astype(h.dtype)
+
+
+def _row_pooled(h: jax.Array, size: int, pool: Callable[[jax.Array], jax.Array]) -> jax.Array:
+    """One row of blocks, (1, block, example, channel)."""
+    blocks = [h[:, at : at + size] for at in range(0, h.shape[1], size)]
+    return jnp.stack([pool(block.reshape(-1, *block.shape[2:])) for block in blocks])[None]
 
 
 def pooled_counts(image: Pair, size: int) -> np.ndarray:

@@ -23,7 +23,8 @@ from pydantic import Field, field_validator, model_validator
 
 from whyconv.lazy import jax, jnp, np
 from whyconv.networks import Load, Network
-from whyconv.networks._patches import Pair, Pooling, Windows, cut_hidden, cut_inputs, pooled
+from whyconv.networks._patches import Pair, Windows, cut_hidden, cut_inputs, pooled
+from whyconv.networks.poolings import Pooling
 from whyconv.pixels import pixel_order
 from whyconv.views import FirstLayer
 
@@ -183,12 +184,12 @@ class DeepCNN(Deep, name="deep-cnn"):
 
     def apply(self, params: Params, x: jax.Array) -> jax.Array:
         """The scores of prepared inputs."""
-        h = x
+        h, pool = x, self.function("pooling")
         for number, w in enumerate(params["w"]):
             if number:
                 h = cut_hidden(h, self.windows((h.shape[0], h.shape[1])))
             h = jax.nn.relu(self.filtered(h, w, params["b"][number] if self.biases else None))
-            h = pooled(h, self.pool, self.pooling) if self.pool > 1 else h
+            h = pooled(h, self.pool, self.pooling, pool) if self.pool > 1 else h
         if self.readout != "positions":
             h = h.max(axis=(0, 1)) if self.readout == "max" else h.mean(axis=(0, 1))
         h = h.reshape(-1, *h.shape[-2:])

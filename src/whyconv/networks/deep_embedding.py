@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from whyconv.errors import UserError
 from whyconv.lazy import jax, jnp, np
 from whyconv.networks._patches import Pair, Windows, pooled_counts
 from whyconv.networks.deep import DeepCNN, DeepFCN, DeepLCN
@@ -32,6 +33,11 @@ def as_deep_lcn(network: DeepCNN, params: Params, shape: tuple[int, ...]) -> tup
 
 def as_deep_fcn(network: DeepCNN, params: Params, shape: tuple[int, ...]) -> tuple[DeepFCN, Params]:
     """A deep network over windows as a fully connected one, with positions * channels neurons a layer."""
+    if network.pool > 1 and network.pooling not in ("max", "average"):
+        raise UserError(
+            f"pooling = {network.pooling} was given, and ReLUs can do max and average only; take one "
+            "of these."
+        )
     lcn, local = as_deep_lcn(network, params, shape)
     reading, channels = np.eye(math.prod(shape)), shape[2]
     weights, biases = [], []

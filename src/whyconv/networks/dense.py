@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import Field
 
-from whyconv.lazy import jax, jnp
+from whyconv.lazy import jax
 from whyconv.networks import Network
+from whyconv.networks.activations import Activation
 from whyconv.pixels import grid_order
 
 
 class MLP(Network, name="mlp"):
     """One hidden layer that sees the whole input.
 
-    N(x) = sum_i a_i psi(w_i . x),  psi(z) = max(leak * z, z)   (ReLU at leak = 0).
+    N(x) = sum_i a_i psi(w_i . x),  psi the ``activation``: relu, leaky-relu max(leak * z, z), or any other.
 
     The ``width`` is given, or else matched to a budget of ``parameters`` (that of the paper's ConvPool):
     round(parameters / (inputs + 1)), at least 1. No biases, as in the paper's Eq. 8. He
@@ -32,7 +33,7 @@ class MLP(Network, name="mlp"):
 
     width: int | None = Field(None, ge=1, le=10_000_000)
     parameters: int = Field(10_500, ge=1)
-    activation: Literal["relu", "leaky-relu"] = "relu"
+    activation: Activation = "relu"
     leak: float = Field(0.1, gt=0, lt=1)
     coupled: bool = False
 
@@ -70,9 +71,7 @@ class MLP(Network, name="mlp"):
 
     def apply(self, params: dict[str, Any], x: jax.Array) -> jax.Array:
         """The scores of prepared inputs."""
-        z = x @ params["w"]
-        z = jax.nn.relu(z) if self.activation == "relu" else jnp.where(z > 0, z, self.leak * z)
-        return z @ params["a"]
+        return self.function("activation")(x @ params["w"]) @ params["a"]
 
     def parameter_count(self, shape: tuple[int, ...]) -> int:
         """width * (inputs + 1)."""

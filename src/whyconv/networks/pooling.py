@@ -10,6 +10,7 @@ from pydantic import Field
 from whyconv.errors import UserError
 from whyconv.lazy import jax, jnp
 from whyconv.networks import Network
+from whyconv.networks.poolings import Pooling
 from whyconv.views import Pooled
 
 if TYPE_CHECKING:
@@ -25,7 +26,8 @@ class ConvPool(Network, name="conv-pool"):
     read R^{k x d}), a of shape (k,).
 
     - ``pooling``: ``max`` as in the paper; ``average``; ``soft``, the log-mean-exp
-      (1/s) log mean_j exp(s z_j) with ``sharpness`` s, which runs from average (s -> 0) to max.
+      (1/s) log mean_j exp(s z_j) with ``sharpness`` s, which runs from average (s -> 0) to max; or one of
+      your own (:mod:`whyconv.networks.poolings`).
     - ``stride``: None for the paper's windows, one for each position; a number of coordinates below
       the pattern's dimension lets windows of the same size overlap on the flattened input.
     - ``init``: ``he``, w ~ N(0, 2/window), a ~ N(0, 1/k); ``sphere``, the theorem's: w uniform on
@@ -40,7 +42,7 @@ class ConvPool(Network, name="conv-pool"):
     example_axis: ClassVar[int] = 1
 
     channels: int = Field(500, ge=1, le=10_000_000)
-    pooling: Literal["max", "average", "soft"] = "max"
+    pooling: Pooling = "max"
     sharpness: float = Field(4.0, gt=0, le=1e4)
     stride: int | None = Field(None, ge=1)
     init_law: Literal["he", "sphere"] = "he"
@@ -85,11 +87,7 @@ class ConvPool(Network, name="conv-pool"):
         """The pooled activations z(x), (example, channels)."""
         if self.pooling == "max":
             return _max_pool()(params["w"], x)
-        activations = jax.nn.relu(x @ params["w"])
-        if self.pooling == "average":
-            return activations.mean(axis=0)
-        count = x.shape[0]
-        return (jax.nn.logsumexp(self.sharpness * activations, axis=0) - jnp.log(count)) / self.sharpness
+        return self.function("pooling")(jax.nn.relu(x @ params["w"]))
 
     def apply(self, params: dict[str, Any], x: jax.Array) -> jax.Array:
         """The scores of prepared inputs."""

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from whyconv.lazy import jax, jnp, np
 from whyconv.networks import Network, Setting
-from whyconv.networks._activations import Activation, activation
+from whyconv.networks.activations import Activation
 from whyconv.networks.tables import Tables, all_windows, best_block, pays
 
 Frozen = Literal["w", "b"]
@@ -129,7 +129,7 @@ class Windowed(Network):
 
     def sigma(self, z: jax.Array) -> jax.Array:
         """The activation."""
-        return activation(self.activation, self.cap)(z)
+        return self.function("activation")(z)
 
     def apply(self, params: dict[str, Any], x: jax.Array) -> jax.Array:
         """The scores of prepared inputs."""

@@ -14,7 +14,7 @@ from whyconv.studies.grid import by_seed
 from whyconv.tasks import Part, images
 from whyconv.tasks._image_task import CONTROLS, ImageTask
 from whyconv.tasks.image_classes import ImageClasses
-from whyconv.tasks.images.catalogue import DIGITS
+from whyconv.tasks.images.catalogue import known
 from whyconv.trial import Row
 from whyconv.verdict import Evidence
 
@@ -49,7 +49,7 @@ class ImageStudy(Study):
 
     def data(self) -> str:
         """The images; if they are the embedded ones, also what was found and is not used."""
-        why = images.unused(self.task.preference) if self.task.images == DIGITS else ""
+        why = images.unused(self.task.preference) if known(self.task.images).embedded else ""
         return f"{described(self.task)} Not used: {why}." if why else described(self.task)
 
     def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
@@ -73,14 +73,7 @@ class ClassesStudy(ImageStudy):
 
     def unjudged(self) -> str:
         """Other images are shown and not judged."""
-        if self.task.images == "cifar-10":
-            return ""
-        if self.task.images == DIGITS:
-            return (
-                "these are the embedded 8 x 8 digits, since CIFAR-10 is not on this machine; whyconv data "
-                "fetch cifar-10 brings it"
-            )
-        return f"the criterion is one for CIFAR-10, and these images are {self.task.images}"
+        return other_than("cifar-10", self.task)
 
 
 class Twin(NamedTuple):
@@ -99,6 +92,19 @@ def twins(contestants: Sequence[str], connected: str = "FCN") -> dict[str, Twin]
         for arm in contestants
     }
     return {**found, shuffled(contestants[0]): Twin(contestants[0], {"shuffled_labels": True})}
+
+
+def other_than(judged: str, task: ImageTask) -> str:
+    """Why results on these images are shown and not judged: the criterion is one for the set ``judged``."""
+    title, given = known(judged).title, known(task.images)
+    if task.images == judged:
+        return ""
+    if given.embedded:
+        return (
+            f"these are {given.phrase}, since {title} is not on this machine; whyconv data fetch {judged} "
+            "brings it"
+        )
+    return f"the criterion is one for {title}, and these images are {task.images}"
 
 
 def described(task: ImageTask) -> str:

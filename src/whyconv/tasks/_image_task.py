@@ -12,8 +12,7 @@ from pydantic import Field, field_validator, model_validator
 from whyconv.lazy import jax, jnp, np
 from whyconv.pixels import pixel_order
 from whyconv.tasks import Part, Sample, StreamedTask, Task, images
-from whyconv.tasks.images.catalogue import DIGITS, known
-from whyconv.tasks.images.digits import SPLIT
+from whyconv.tasks.images.catalogue import BATCHED, known
 
 CONTROLS = ("permuted", "shuffled_labels", "shift", "shifted_tests")
 """Fields that leave the examples the same ones."""
@@ -58,10 +57,10 @@ class ImageTask(StreamedTask):
         name, batches = images.resolve(values.get("images", "auto"), cls.preference), values.get("batches")
         if batches is not None:
             given = tuple(batches) if isinstance(batches, list | tuple) else (batches,)
-            batches = images.in_order("cifar-10", given)
-        elif name == "cifar-10":
+            batches = images.in_order(BATCHED, given)
+        elif known(name).batched:
             batches = images.batches_here()
-        return {**values, "batches": batches if name == "cifar-10" else None}
+        return {**values, "batches": batches if known(name).batched else None}
 
     @field_validator("shifted_tests")
     @classmethod
@@ -137,12 +136,10 @@ class ImageTask(StreamedTask):
 
     def image_shape(self) -> tuple[int, int, int]:
         """(rows, columns, colours) of the set's images."""
-        return (8, 8, 1) if self.images == DIGITS else known(self.images).shape
+        return known(self.images).shape
 
     def image_count(self, part: Part) -> int:
         """How many images the set has for training or testing."""
-        if self.images == DIGITS:
-            return SPLIT[0 if part == "train" else 1]
         about = known(self.images)
         return about.images(about.training(self.batches) if part == "train" else about.test)
 

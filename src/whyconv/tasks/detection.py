@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import combinations
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
 from whyconv.lazy import jax, jnp, np
 from whyconv.tasks import Sample, Task, WeightedPoints
+from whyconv.tasks.noise_laws import RadialLaw
 from whyconv.views import Pooled, RowSet, View
 
 LARGEST_ENUMERATION = 8192
@@ -28,7 +29,8 @@ class Detection(Task, name="detection"):
     Beyond the paper (its section 8 asks for them), each off by default:
 
     - ``noise`` = r adds an independent vector to every position, uniform in the ball of radius r
-      (or on its sphere, ``noise_law``): the paper's Figures 3b and 4 use r = 1;
+      (or on its sphere, or with another law of its length, ``noise_law``): the paper's Figures 3b and 4 use
+      r = 1;
     - ``coherence`` = mu gives every two patterns the inner product mu;
     - ``conjunction`` = c > 1 makes o_1, ..., o_c discriminative: a positive input holds all of
       them, a negative one all but one, chosen at random; o_{c+1}, ..., o_l are spurious;
@@ -42,7 +44,7 @@ class Detection(Task, name="detection"):
     pattern_dim: int = Field(20, ge=3, le=4096)
     patterns: int = Field(20, ge=3, le=4096)
     noise: float = Field(0.0, ge=0.0, le=1e3)
-    noise_law: Literal["ball", "sphere"] = "ball"
+    noise_law: RadialLaw = "ball"
     coherence: float = Field(0.0, ge=0.0, lt=1.0)
     conjunction: int = Field(1, ge=1, le=64)
     scrambled: bool = False
@@ -144,15 +146,14 @@ class Detection(Task, name="detection"):
         return Sample(x, labels.astype(x.dtype))
 
     def _noise(self, draws: jax.Array, index: jax.Array, dtype: jnp.dtype) -> jax.Array:
-        """Uniform on the sphere of radius r; times U^(1/d) for the ball. U = Phi(extra normal)."""
+        """A uniform direction times r times the length that the law gives for U = Phi(extra normal)."""
+        law = self.function("noise_law")
 
         def one(i: jax.Array) -> jax.Array:
             shape = (self.positions, self.pattern_dim + 1)
             normal = jax.random.normal(jax.random.fold_in(draws, i), shape, dtype)
             v, extra = normal[:, :-1], normal[:, -1:]
-            length = 1.0
-            if self.noise_law == "ball":
-                length = jax.scipy.special.ndtr(extra) ** (1 / self.pattern_dim)
+            length = law(jax.scipy.special.ndtr(extra))
             return self.noise * length * v / jnp.linalg.norm(v, axis=-1, keepdims=True)
 
         return jax.vmap(one)(index)

@@ -70,9 +70,9 @@ class Sequence(ImageTask, name="sequence"):
                 f"counted = {self.counted} digits were asked for, and there are digits = {self.digits}; "
                 "take fewer"
             )
-        if self.images == "cifar-10":
+        if self.image_shape()[2] > 1:
             raise ValueError(
-                "images = cifar-10 was given, and sequences are made of mnist, fashion-mnist or digits"
+                f"images = {self.images} was given, and sequences are made of mnist, fashion-mnist or digits"
             )
         return self
 

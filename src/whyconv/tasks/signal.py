@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 
 from whyconv.lazy import jax, jnp, np
 from whyconv.tasks import Sample, Task
+from whyconv.tasks.noise_laws import GAUSSIAN, NoiseLaw, gaussian
 from whyconv.views import Thresholds, View
 
 if TYPE_CHECKING:
@@ -38,7 +39,8 @@ class Signal(Task, name="signal"):
     - ``signals`` = r: r different random patches hold y w* at once;
     - ``uneven`` = u: patch i has its own sigma_i, growing geometrically with sigma_k / sigma_1 = u and with
       root mean square ``sigma``;
-    - ``noise_law``: independent gaussian, uniform or laplace coordinates of standard deviation sigma_i;
+    - ``noise_law``: independent gaussian, uniform or laplace coordinates of standard deviation sigma_i, or
+      of a law of your own (:mod:`whyconv.tasks.noise_laws`);
     - ``patch_dims``: patch i uses its first patch_dims[i] coordinates, the others are 0; its signal is that
       many entries of w*, scaled to length 1;
     - ``label`` = product: two different random patches hold s_1 w* and s_2 w*, independent fair signs, and
@@ -58,7 +60,7 @@ class Signal(Task, name="signal"):
     noisy_signal: bool = True
     signals: int = Field(1, ge=1)
     uneven: float = Field(1.0, ge=1.0, le=1e6)
-    noise_law: Literal["gaussian", "uniform", "laplace"] = "gaussian"
+    noise_law: NoiseLaw = GAUSSIAN
     patch_dims: tuple[int, ...] | None = None
     label: Literal["signal", "product"] = "signal"
     shift: int = Field(0, ge=0)
@@ -155,7 +157,7 @@ class Signal(Task, name="signal"):
 
     def _signal(self, words: jax.Array) -> jax.Array:
         """From the world's first words; how many are drawn beyond changes none of them."""
-        normal = _noise("gaussian", words[: self.patch_dim])
+        normal = gaussian(_centred(words[: self.patch_dim]))
         rows = jnp.where(self.live(), normal, 0)
         return rows / jnp.linalg.norm(rows, axis=1, keepdims=True)
 
@@ -205,7 +207,8 @@ class Signal(Task, name="signal"):
         held, rolled, labels = jax.vmap(self._scene)(words)
         if self.shift:
             signal = jnp.take_along_axis(signal[None], _sources(rolled, self.sizes, self.patch_dim), axis=2)
-        noise = _noise(self.noise_law, words[:, 2 * self.patches + 3 :]).reshape(-1, *self.shape)
+        quantiles = self.function("noise_law")(_centred(words[:, 2 * self.patches + 3 :]))
+        noise = quantiles.reshape(-1, *self.shape)
         x = noise * jnp.asarray(self.sigmas()[:, None] * self.live(), noise.dtype)
         if not self.noisy_signal:
             x = jnp.where(held[..., None] == 0, x, 0)
@@ -305,8 +308,9 @@ class Signal(Task, name="signal"):
         - *alignment*: the mean, over the patches t that may hold a signal, of the largest cosine over nodes
           between w_i and mu_t, the mean of positive examples whose signal is in patch t (not rolled);
         - *risk*: E (y - f)^2 where nodes are local (as many as patches, node i zero outside patch i), b >= 0
-          and it is known: always, but for inputs rotated as a whole, where noise must be Gaussian, even and
-          present in the signal's patch, and scenes must be few;
+          and it is known: always, but for a law of noise without characteristic function, and for inputs
+          rotated as a whole, where noise must be Gaussian, even and present in the signal's patch, and scenes
+          must be few;
         - *denoises*, for local nodes: 3 s_i <= b for all, s_i the standard deviation of <w_i, noise>, and
           b < <w_i, mu_i> where patch i may hold a signal.
         """
@@ -328,8 +332,10 @@ class Signal(Task, name="signal"):
         noise = np.sqrt(np.einsum("nij,i,ij->n", nodes**2, law.sigmas**2, law.live))
         passes = bias < toward[own][holds]
         facts["denoises"] = bool((3 * noise <= bias * (1 + ROUNDING)).all() and passes.all())
-        plain = self.noise_law == "gaussian" and self.uneven == 1 and self.noisy_signal
-        if bias < 0 or (self.rotated == "all" and not plain):
+        plain = self.noise_law == GAUSSIAN and self.uneven == 1 and self.noisy_signal
+        (named,) = self.functions()
+        computable = plain if self.rotated == "all" else named.companions["characteristic"] is not None
+        if bias < 0 or not computable:
             return facts
         known = (
             mixed_risk(law, nodes, bias)
@@ -339,17 +345,12 @@ class Signal(Task, name="signal"):
         return facts if known is None else {**facts, "risk": known}
 
 
-def _noise(law: str, words: jax.Array) -> jax.Array:
-    """Numbers of mean 0 and variance 1 from random words, one from each, by the law's quantile function."""
+def _centred(words: jax.Array) -> jax.Array:
+    """Numbers that are uniform on (-1, 1), one from each random word."""
     wide = jnp.zeros((), float)
     whole = jax.lax.bitcast_convert_type(words, jnp.int32).astype(wide.dtype)
     edge = 1 - float(jnp.finfo(wide.dtype).epsneg)
-    u = jnp.clip((whole + 0.5) / 2.0**31, -edge, edge)
-    if law == "uniform":
-        return 3**0.5 * u
-    if law == "laplace":
-        return -jnp.sign(u) * jnp.log1p(-jnp.abs(u)) / 2**0.5
-    return 2**0.5 * jax.lax.erf_inv(u)
+    return jnp.clip((whole + 0.5) / 2.0**31, -edge, edge)
 
 
 def _sources(rolled: Any, sizes: tuple[int, ...], dim: int) -> Any:

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import special
 
+from whyconv import registry
 from whyconv.errors import UserError
 
 Floats = NDArray[np.float64]
@@ -167,9 +168,11 @@ NAMED = {
 
 
 def resolve(activation: str | Activation) -> Activation:
-    """The activation of that name, or the one given."""
+    """The activation of that name, or the one given; a user's own is known by its companion ``exact``."""
     if isinstance(activation, Activation):
         return activation
-    if activation not in NAMED:
-        raise UserError(f"Activation {activation!r} was given; choose one of {', '.join(NAMED)}.")
-    return NAMED[activation]
+    if activation in NAMED:
+        return NAMED[activation]
+    if (own := registry.known("activation", activation)) is not None:
+        return own.companion("exact")
+    raise UserError(f"Activation {activation!r} was given; choose one of {', '.join(NAMED)}.")

@@ -19,6 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy import special
 
+from whyconv import registry
 from whyconv.exact.signal.law import Floats, SignalLaw, simulate
 from whyconv.measure.intervals import Interval, mean_interval
 
@@ -103,13 +104,8 @@ def _held(law: SignalLaw, rest: Floats, tolerance: float) -> Floats:
 def _density(law: SignalLaw, noise: Floats, tolerance: float) -> Floats:
     """The log-density of the noise of each patch in its live coordinates."""
     u = noise / law.sigmas[:, None]
-    if law.noise_law == "uniform":
-        inside = np.abs(u) <= 3**0.5 + tolerance / law.sigmas[:, None]
-        each = np.where(inside, -np.log(2 * 3**0.5), -np.inf)
-    elif law.noise_law == "laplace":
-        each = -(2**0.5) * np.abs(u) - np.log(2) / 2
-    else:
-        each = -(u**2) / 2 - np.log(2 * np.pi) / 2
+    log_density = registry.find("noise law", law.noise_law).companion("log_density")
+    each = log_density(u, tolerance / law.sigmas[:, None])
     return np.where(law.live, each - np.log(law.sigmas)[:, None], 0.0).sum(axis=2)
 
 

@@ -13,6 +13,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from whyconv import registry
+
 Floats = NDArray[np.float64]
 
 
@@ -73,12 +75,9 @@ def simulate(law: SignalLaw, count: int, seed: int) -> tuple[Floats, NDArray[np.
     held = np.zeros((count, patches))
     np.put_along_axis(held, seats, signs, axis=1)
     size = (count, patches, dim)
-    if law.noise_law == "uniform":
-        noise = rng.uniform(-(3**0.5), 3**0.5, size)
-    elif law.noise_law == "laplace":
-        noise = rng.laplace(0, 0.5**0.5, size)
-    else:
-        noise = rng.normal(size=size)
+    named = registry.find("noise law", law.noise_law)
+    draw = named.companions["draw"]
+    noise = draw(rng, size) if draw else np.asarray(named.function(rng.uniform(-1, 1, size)), float)
     noise = noise * law.sigmas[:, None] * law.live
     if not law.noisy_signal:
         noise = noise * (held == 0)[..., None]

@@ -5,8 +5,8 @@ With e_p(mu) = E max(0, mu + Z)^p for a symmetric Z of standard deviation s,
     m = E phi_b(alpha + Z)   = e_1(alpha - b) - e_1(-alpha - b),
     M = E phi_b(alpha + Z)^2 = e_2(alpha - b) + e_2(-alpha - b),      b >= 0.
 
-Z Gaussian: closed forms. Z = <v, eps> with independent uniform or Laplace coordinates: the closed form and
-a correction, an integral over the difference of the two characteristic functions.
+Z Gaussian: closed forms. Z = <v, eps> with independent coordinates of another symmetric law: the closed form
+and a correction, an integral over the difference of the two characteristic functions.
 """
 
 from __future__ import annotations
@@ -14,6 +14,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import special
+
+from whyconv import registry
+from whyconv.functions import Named
 
 Floats = NDArray[np.float64]
 PERIOD = 64.0
@@ -51,9 +54,9 @@ def gaussian_moments(alpha: ArrayLike, s: ArrayLike, bias: ArrayLike) -> tuple[F
 def noise_moments(law: str, weights: ArrayLike, alpha: ArrayLike, bias: ArrayLike) -> tuple[Floats, Floats]:
     """(m, M) for Z = <v, eps>, a row v of ``weights`` (rows, d) for each row of ``alpha`` (rows, ...).
 
-    ``law`` of the independent coordinates of eps, of variance 1: gaussian, uniform or laplace. With psi the
-    characteristic function of Z (a product over coordinates: sin(sqrt(3) v_j t) / (sqrt(3) v_j t), or
-    1 / (1 + v_j^2 t^2 / 2)) and psi_G that of a Gaussian of the same variance,
+    ``law`` of the independent coordinates of eps, of variance 1: named as in :mod:`whyconv.tasks.noise_laws`.
+    With psi the characteristic function of Z (a product over coordinates, of 1 / (1 + v_j^2 t^2 / 2) for the
+    Laplace law) and psi_G that of a Gaussian of the same variance,
 
         e_1 - e_1^G = (1/pi) int_0^oo (psi_G - psi)(t) cos(t mu) / t^2 dt,
         e_2 - e_2^G = (2/pi) int_0^oo (psi_G - psi)(t) sin(t mu) / t^3 dt,
@@ -69,6 +72,7 @@ def noise_moments(law: str, weights: ArrayLike, alpha: ArrayLike, bias: ArrayLik
     m, square = gaussian_moments(alpha, s, bias)
     if law == "gaussian":
         return m, square
+    named = registry.find("noise law", law)
     m, square = m.copy(), square.copy()
     up, down = np.broadcast_arrays(alpha - bias, -alpha - bias)
     kinds, kind = np.unique(np.sort(np.abs(weights), axis=1), axis=0, return_inverse=True)
@@ -77,8 +81,8 @@ def noise_moments(law: str, weights: ArrayLike, alpha: ArrayLike, bias: ArrayLik
         if length == 0:
             continue
         mine = np.flatnonzero(kind.ravel() == number)
-        first_up, second_up = _corrections(law, row / length, up[mine] / length)
-        first_down, second_down = _corrections(law, row / length, down[mine] / length)
+        first_up, second_up = _corrections(named, row / length, up[mine] / length)
+        first_down, second_down = _corrections(named, row / length, down[mine] / length)
         m[mine] += length * (first_up - first_down)
         square[mine] += length**2 * (second_up + second_down)
     return m, square
@@ -113,16 +117,16 @@ def _tails(z: Floats) -> tuple[Floats, Floats]:
     return np.where(z <= 2, first, far / 2**0.5), np.where(z <= 2, second, 2 * far * before)
 
 
-def _corrections(law: str, unit: Floats, mu: Floats) -> tuple[Floats, Floats]:
+def _corrections(law: Named, unit: Floats, mu: Floats) -> tuple[Floats, Floats]:
     """e_1 - e_1^G and e_2 - e_2^G at ``mu`` for a row of length one; 0 beyond half a period."""
-    step = 2 * np.pi / PERIOD
-    size = 128
-    while size < LARGEST_GRID and _envelope(law, unit, size * step) > 1e-16 * (size * step) ** 2:
+    characteristic, envelope = law.companion("characteristic"), law.companions["envelope"]
+    step, size = 2 * np.pi / PERIOD, 128 if envelope else LARGEST_GRID
+    while size < LARGEST_GRID and np.prod(envelope(unit, size * step)) > 1e-16 * (size * step) ** 2:
         size *= 2
     t = step * np.arange(1, size + 1)
     psi = np.ones(size)
     for v in unit[unit > 0]:
-        psi *= np.sinc(3**0.5 * v * t / np.pi) if law == "uniform" else 1 / (1 + (v * t) ** 2 / 2)
+        psi *= characteristic(v, t)
     difference = (np.exp(-(t**2) / 2) - psi) * step / np.pi
     flat = mu.ravel()
     first, second = np.zeros_like(flat), np.zeros_like(flat)
@@ -132,10 +136,3 @@ def _corrections(law: str, unit: Floats, mu: Floats) -> tuple[Floats, Floats]:
         first[part] = np.cos(angle) @ (difference / t**2)
         second[part] = np.sin(angle) @ (2 * difference / t**3)
     return first.reshape(mu.shape), second.reshape(mu.shape)
-
-
-def _envelope(law: str, unit: Floats, t: float) -> float:
-    """A bound on |psi| from t on."""
-    if law == "uniform":
-        return float(np.prod(1 / np.maximum(1, 3**0.5 * unit * t)))
-    return float(np.prod(1 / (1 + (unit * t) ** 2 / 2)))

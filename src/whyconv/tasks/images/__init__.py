@@ -13,8 +13,8 @@ from pathlib import Path
 from whyconv import spec
 from whyconv.errors import UserError
 from whyconv.lazy import np
-from whyconv.tasks.images import digits
-from whyconv.tasks.images.catalogue import DIGITS, File, Images, ImageSet, Known, known
+from whyconv.tasks.images.catalogue import BATCHED, DIGITS, File, ImageSet, Known, known
+from whyconv.tasks.images.digits import Images
 from whyconv.tasks.images.files import read
 from whyconv.tasks.images.places import Place, find, places, unpacked, use_folder
 
@@ -41,8 +41,8 @@ def load(name: str, batches: tuple[int, ...] | None = None) -> ImageSet:
     has the set.
     """
     batches = in_order(name, batches)
-    if name == DIGITS:
-        return _digits()
+    if known(name).embedded:
+        return _embedded(name)
     place = find(name, batches)
     if place is None:
         from whyconv.tasks.images.download import fetch
@@ -53,13 +53,13 @@ def load(name: str, batches: tuple[int, ...] | None = None) -> ImageSet:
 
 def here(name: str, batches: tuple[int, ...] | None = None) -> bool:
     """Whether the set, of CIFAR-10 with these batches or any, needs no download, as names of files tell."""
-    return name == DIGITS or find(name, batches) is not None
+    return known(name).embedded is not None or find(name, batches) is not None
 
 
 def batches_here() -> tuple[int, ...]:
     """The training batches of CIFAR-10 that are used without a download; all if there are none."""
-    place = find("cifar-10")
-    return (place.batches if place else known("cifar-10").batches) or ()
+    place = find(BATCHED)
+    return (place.batches if place else known(BATCHED).batches) or ()
 
 
 def unused(names: Sequence[str]) -> str:
@@ -85,19 +85,17 @@ def digest(name: str, batches: tuple[int, ...] | None = None) -> str:
 
     Unlike for :func:`load`, None stands for all batches of CIFAR-10.
     """
-    batches = in_order(name, batches)
-    if name == DIGITS:
-        return digits.SHA256
-    about = known(name)
-    return spec.digest([name, [[file.name, file.md5] for file in about.files(batches or about.batches)]])
+    batches, about = in_order(name, batches), known(name)
+    return about.sha256 or spec.digest(
+        [name, [[file.name, file.md5] for file in about.files(batches or about.batches)]]
+    )
 
 
 def describe(name: str, batches: tuple[int, ...] | None = None) -> str:
     """The set in one line for people; ``batches`` of CIFAR-10, None for those that are here."""
-    batches = in_order(name, batches)
-    if name == DIGITS:
-        return f"the {sum(digits.SPLIT):,} digits of 8 x 8 that ship with scikit-learn (embedded; not MNIST)"
-    about = known(name)
+    batches, about = in_order(name, batches), known(name)
+    if about.about:
+        return about.about
     if about.batched and batches is None:
         batches = batches_here()
     train, every, test = map(about.images, (about.training(batches), about.train, about.test))
@@ -129,11 +127,11 @@ def problems(name: str, place: Place) -> list[str]:
 
 def in_order(name: str, batches: tuple[int, ...] | None) -> tuple[int, ...] | None:
     """The batches of a set in order; names and batches that do not exist are refused."""
-    every = None if name == DIGITS else known(name).batches
+    every = known(name).batches
     if batches is None:
         return None
     if every is None:
-        raise UserError(f"batches {batches} of {name} were asked for; only cifar-10 comes in batches.")
+        raise UserError(f"batches {batches} of {name} were asked for; only {BATCHED} comes in batches.")
     if not batches or any(each not in every for each in batches) or len(set(batches)) < len(batches):
         raise UserError(f"batches {batches} of {name} were asked for; name some of {every}, each once.")
     return tuple(sorted(batches))
@@ -166,6 +164,8 @@ def _fixed(images: np.ndarray, labels: np.ndarray) -> Images:
 
 
 @lru_cache(maxsize=1)
-def _digits() -> ImageSet:
-    train, test = (_fixed(*part) for part in digits.load())
-    return ImageSet(DIGITS, "digits of scikit-learn", 10, train, test)
+def _embedded(name: str) -> ImageSet:
+    about = known(name)
+    assert about.embedded is not None
+    train, test = (_fixed(*part) for part in about.embedded())
+    return ImageSet(name, about.title, about.classes, train, test)

@@ -5,20 +5,12 @@ The MD5 sums are those their authors published (for CIFAR-10 of the archive; its
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Literal, NamedTuple
 
 from whyconv.errors import UserError
-from whyconv.lazy import np
-
-DIGITS = "digits"
-"""The embedded set, which has no file of its own: it ships inside scikit-learn."""
-
-
-class Images(NamedTuple):
-    """Images as uint8 (count, height, width, channels), and their labels as uint8 (count,)."""
-
-    images: np.ndarray
-    labels: np.ndarray
+from whyconv.tasks.images import digits
+from whyconv.tasks.images.digits import Images
 
 
 class ImageSet(NamedTuple):
@@ -32,20 +24,26 @@ class ImageSet(NamedTuple):
 
 
 class File(NamedTuple):
-    """One published file: ``items`` images, labels, or records of a label and an image."""
+    """One published file: ``items`` images, labels, or records of a label and an image.
+
+    A part of an embedded set is a file without a name.
+    """
 
     name: str
     kind: Literal["images", "labels", "records"]
     items: int
-    size: int
-    md5: str
+    size: int = 0
+    md5: str = ""
 
 
 class Known(NamedTuple):
-    """One set as it was published.
+    """One set as it was published, or one that is embedded.
 
     ``train`` and ``test`` are files of images and of labels, or batches of records. ``folders`` are the
     names its folder may have; a mirror's address goes before the name of a file, or of the ``archive``.
+
+    ``embedded`` gives the images of a set that ships with a package and is always here, training and test;
+    ``sha256`` is their sum, ``phrase`` what it is called in a sentence, ``about`` its description.
     """
 
     title: str
@@ -53,9 +51,13 @@ class Known(NamedTuple):
     classes: int
     train: tuple[File, ...]
     test: tuple[File, ...]
-    folders: tuple[str, ...]
-    mirrors: tuple[str, ...]
+    folders: tuple[str, ...] = ()
+    mirrors: tuple[str, ...] = ()
     archive: File | None = None
+    embedded: Callable[[], tuple[Images, Images]] | None = None
+    sha256: str = ""
+    phrase: str = ""
+    about: str = ""
 
     @property
     def batched(self) -> bool:
@@ -162,16 +164,31 @@ SETS: dict[str, Known] = {
             "cifar-10-binary.tar.gz", "records", 60_000, 170_052_171, "c32a1d4ab5d03f1284b67883e8d87530"
         ),
     ),
+    "digits": Known(
+        title="digits of scikit-learn",
+        shape=(8, 8, 1),
+        classes=10,
+        train=(File("", "images", digits.SPLIT[0]),),
+        test=(File("", "images", digits.SPLIT[1]),),
+        embedded=digits.load,
+        sha256=digits.SHA256,
+        phrase="the embedded 8 x 8 digits",
+        about=f"the {sum(digits.SPLIT):,} digits of 8 x 8 that ship with scikit-learn (embedded; not MNIST)",
+    ),
 }
+DIGITS = next(name for name, about in SETS.items() if about.embedded)
+"""The set that is always here."""
+BATCHED = next(name for name, about in SETS.items() if about.batched)
+"""The set whose training images come in batches."""
 
 
-def names() -> tuple[str, ...]:
-    """Every set there is; the embedded one comes last."""
-    return (*SETS, DIGITS)
+def published() -> dict[str, Known]:
+    """The sets that have files."""
+    return {name: about for name, about in SETS.items() if not about.embedded}
 
 
 def known(name: str) -> Known:
-    """What is known of a published set."""
+    """What is known of a set."""
     if name not in SETS:
-        raise UserError(f"there is no image set {name!r}; known sets: {', '.join(names())}.")
+        raise UserError(f"there is no image set {name!r}; known sets: {', '.join(SETS)}.")
     return SETS[name]

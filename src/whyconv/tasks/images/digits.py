@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import hashlib
+from typing import NamedTuple
 
 from whyconv.errors import UserError
 from whyconv.lazy import np
-from whyconv.tasks.images.catalogue import Images
 
 SPLIT = (1_297, 500)
 """Images for training and for the test."""
 
 SHA256 = "2b9c1613c8e15aa564c086ea1861186c0ddb30f0378ca3459451792324f666b8"
 """Of what :func:`load` gives: images and labels of training, then of the test."""
+
+
+class Images(NamedTuple):
+    """Images as uint8 (count, height, width, channels), and their labels as uint8 (count,)."""
+
+    images: np.ndarray
+    labels: np.ndarray
 
 
 def load() -> tuple[Images, Images]:

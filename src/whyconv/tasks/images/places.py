@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from whyconv.errors import UserError
 from whyconv.paths import cache_folder, given_path
-from whyconv.tasks.images.catalogue import SETS, Known, known
+from whyconv.tasks.images.catalogue import Known, known, published
 
 VARIABLE = "WHYCONV_DATA"
 """Names the folder that is looked into first; the option --data sets it for a command and its workers."""
@@ -99,17 +99,17 @@ def _check(folder: Path) -> None:
         raise UserError(
             f"the data folder {folder} {what}; give --data or {VARIABLE} a folder with image sets."
         )
-    if not any(place for about in SETS.values() for place in _inside(about, folder)):
-        for name, about in SETS.items():
+    if not any(place for about in published().values() for place in _inside(about, folder)):
+        for name, about in published().items():
             if what := _unpacked(about, folder):
                 raise UserError(
                     f"{what}; put the published files there, or leave this folder out and run whyconv data "
                     f"fetch {name}."
                 )
         raise UserError(
-            f"the data folder {folder} has no file of {', '.join(SETS)}; give --data or {VARIABLE} a folder "
-            f"with their published files, as in {folder}/mnist (of CIFAR-10 the binary version; pickles are "
-            "never loaded)."
+            f"the data folder {folder} has no file of {', '.join(published())}; give --data or {VARIABLE} a "
+            f"folder with their published files, as in {folder}/mnist (of CIFAR-10 the binary version; "
+            "pickles are never loaded)."
         )
 
 

@@ -12,7 +12,7 @@ from whyconv.learners import LearnerField
 from whyconv.studies import Cell, increasing, only_task
 from whyconv.studies.grid import by_seed, changed
 from whyconv.studies.images import ImageStudy, Twin, described, shift_panels, training, translations
-from whyconv.tasks.images.catalogue import DIGITS
+from whyconv.tasks.images.catalogue import known
 from whyconv.tasks.sequence import COLUMNS, ROWS
 from whyconv.tasks.sequence import Sequence as SequenceTask
 
@@ -104,7 +104,7 @@ class SequenceStudy(ImageStudy):
     def unjudged(self) -> str:
         """Other images and other parities than the paper's."""
         if self.task.images != "mnist":
-            of = "the embedded 8 x 8 digits" if self.task.images == DIGITS else self.task.images
+            of = known(self.task.images).phrase or self.task.images
             return f"these images are {of}, and the criterion is one for MNIST; --preset mnist is judged"
         if self.task.counted != WINDOW:
             return f"the parity of {self.task.counted} digits is not the paper's; --preset mnist is judged"
