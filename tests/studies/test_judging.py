@@ -12,7 +12,7 @@ from whyconv.measure.intervals import Interval
 from whyconv.papers.brutzkus.studies.detection_arms import CONV_POOL, MLP, SCRAMBLED, SVM
 from whyconv.settings import configure
 from whyconv.trial import Row
-from whyconv.verdict import all_above
+from whyconv.verdict import all_above, within
 
 
 def table(study, errors, training=None, spread=0.004):
@@ -40,6 +40,20 @@ def test_every_interval_must_lie_above():
     assert all_above({"a": clear, "b": straddling}, 0) == "undecided"
     assert all_above({"a": clear, "b": under}, 0) == "fails"
     assert all_above({}, 0) == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (0.45, 0.55, "consistent"),
+        (0.45, 0.65, "undecided"),
+        (0.35, 0.55, "undecided"),
+        (0.61, 0.65, "fails"),
+        (0.3, 0.39, "fails"),
+    ],
+)
+def test_within_is_two_sided(low, high, verdict):
+    assert within(0.1, 0.5, Interval((low + high) / 2, low, high, 5), "name").verdict == verdict
 
 
 def test_fig3a_is_consistent_only_if_both_baselines_are_worse_and_all_fit_the_sample():

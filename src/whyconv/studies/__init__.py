@@ -27,7 +27,7 @@ class Point:
     """A trial with its place in the study: ``labels`` such as ``{"arm": "ConvPool", "m": 40}``."""
 
     made: ClassVar[int] = 0
-    """How many there have been in this process, which tells how far a long plan is."""
+    """How many there have been in this process, for showing how far a long plan is."""
 
     labels: Mapping[str, Any]
     trial: Trial
@@ -114,7 +114,7 @@ class Study(Piece):
     The fields are the settings (``--set task.positions=20`` sets a field of a field); ``presets``
     are sets of overrides. ``plan`` is called with the good rows known so far, until it wants no row that
     is not there: a grid ignores the rows, an adaptive search reads them and must decide only when
-    all seeds of a point are in. A failed trial tells a search nothing (:func:`good`): it stays where it
+    all seeds of a point are in. A failed trial is no measurement (:func:`good`): the search stays where it
     is, and goes on once the trial was run again.
     """
 

@@ -105,7 +105,7 @@ class ComplexityStudy(Study):
     ) -> dict[float, SampleComplexity]:
         """m* of an arm by value of the axis, at the places with the labels ``where``.
 
-        Only where the goal tells something and all of ``beside`` were measured, too, from the seeds that
+        Only where the goal says something and all of ``beside`` were measured, too, from the seeds that
         they have in common.
         """
         found = {}

@@ -75,9 +75,9 @@ class Figure4(GridStudy, name="brutzkus.fig4"):
             for arm in BASELINES
         }
         baselines = {arm: rises[arm] for arm in BASELINES}
-        told = {f"rise of {arm}": interval for arm, interval in rises.items()}
+        shown = {f"rise of {arm}": interval for arm, interval in rises.items()}
         return worst(
-            Evidence(all_above(baselines, 0.05), told),
+            Evidence(all_above(baselines, 0.05), shown),
             Evidence(all_above(spared, 0), spared),
         )
 

@@ -52,7 +52,7 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
     same filters everywhere. Between them filters are shared by blocks of g x g windows, g in ``groups``. With
     *pooling* the largest of ``pool`` x ``pool`` neighbouring windows counts. The readout is linear in all
     that is left. The FCN has ``fcn_width`` hidden units, if not given as many as the readout sees after
-    pooling; an LCN without pooling has more, and so locality is told with another number of units (FCNs of
+    pooling; an LCN without pooling has more, and locality is measured with another number of units (FCNs of
     256 and 1024 units erred alike here: .669, .617, .591 and .668, .611, .596 for m = 1000, 2000, 4000).
 
     A prior is *worth* m*(without it) / m*(with it), where m* is the least number of examples whose mean test

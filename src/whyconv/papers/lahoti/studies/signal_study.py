@@ -112,9 +112,11 @@ class SignalStudy(ArmStudy, ComplexityStudy):
                     f"arms.{name}.largest_m = {arm.largest_m} and sizes.low = {self.sizes.low} were given, "
                     "and a search goes from low up to the largest m; take a larger one"
                 )
-        for cell in self.cells() if self.target is not None else ():
+        if self.target is None:
+            return self
+        for cell in self.cells():
             oracle = known(cell.task)[0]
-            if self.target is not None and self.target < oracle:
+            if self.target < oracle:
                 where = f"{self.axis} = {cell.labels[self.axis]:g}"
                 raise ValueError(
                     f"target = {self.target:g} was given, and at {where} the oracle's risk is "

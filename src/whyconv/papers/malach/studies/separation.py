@@ -180,12 +180,12 @@ class Separation(TunedStudy, name="malach.separation"):
 
     def _by_n(self, rows: pd.DataFrame, arm: str, column: str, shape: str, bounds: bool = True) -> str:
         """Means by n; marked as lower bounds where some seeds were cut off."""
-        told = []
+        means = []
         for n in self.n_bits:
             part = _cell(rows, arm, n)
             bound = "" if not bounds or column == "reached" or part["reached"].all() else "> "
-            told.append(f"{n}: {bound}{shape.format(float(part[column].mean()))}")
-        return ", ".join(told)
+            means.append(f"{n}: {bound}{shape.format(float(part[column].mean()))}")
+        return ", ".join(means)
 
     def pictures(self) -> dict[str, str]:
         """The paper's Figure 2: a k-pattern."""
