@@ -26,6 +26,7 @@ if not asked:
 jax.config.update("jax_numpy_dtype_promotion", "standard")
 settings.register_profile("suite", max_examples=40)  # of a hundred; CI has ten minutes
 settings.load_profile("suite")
+pytest_plugins = ["command_line"]
 
 
 def pytest_xdist_auto_num_workers(config):

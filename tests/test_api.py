@@ -4,6 +4,7 @@ import sys
 from typing import get_args
 
 import pytest
+from made_claims import FAILS, HOLDS, choose, gives, made, raises
 
 from whyconv import api
 from whyconv.cli.terminal import COLOURS
@@ -11,31 +12,15 @@ from whyconv.exact.margins.max_margin import Undecidable
 from whyconv.report.wording import MEANINGS
 from whyconv.verdict import Evidence, Verdict
 
-HOLDS, FAILS = Evidence("holds", {"n": 3}), Evidence("fails")
 
-
-def decided(monkeypatch, check=lambda: HOLDS, control=lambda: FAILS):
-    """The claims' dictionaries of a made-up claim between two others."""
-
-    def claim(name, check, control):
-        parts = {"check": staticmethod(check), "control": staticmethod(control)}
-        facts = {"name": name, "reference": "A", "provenance": "paper", "expected": "holds", "broken": "b"}
-        return type("Made", (), {**facts, **parts, "summary": staticmethod(lambda: "s")})
-
-    usual = (lambda: HOLDS, lambda: FAILS)
-    claims = [claim("own.a", *usual), claim("own.b", check, control), claim("own.c", *usual)]
-    monkeypatch.setattr(api, "chosen_claims", lambda which: claims)
+def decided(monkeypatch, check=gives(HOLDS), control=gives(FAILS)):
+    """The dictionary of a made-up claim that stands between two others."""
+    choose(monkeypatch, made("own.a"), made("own.b", check, control), made("own.c"))
     first, found, last = api.check("own")
     for good in (first, last):
         assert api.as_expected(good) and good["numbers"] == {"n": 3}, "the others are decided all the same"
+        assert good["traceback"] == ""
     return found
-
-
-def raises(error):
-    def part():
-        raise error
-
-    return part
 
 
 BAD = {
@@ -53,7 +38,9 @@ def test_a_check_that_could_not_decide_is_an_error(name, monkeypatch):
     part, reason = BAD[name]
     found = decided(monkeypatch, check=part)
     assert (found["verdict"], found["control_verdict"]) == ("error", "fails")
-    assert found["numbers"]["error"].startswith(reason.format(part="check"))
+    reason = reason.format(part="check")
+    assert found["numbers"]["error"].startswith(reason)
+    assert found["traceback"].startswith("Traceback") and reason in found["traceback"]
     assert not api.as_expected(found)
 
 
@@ -62,8 +49,27 @@ def test_a_control_that_could_not_decide_does_not_flip(name, monkeypatch):
     part, reason = BAD[name]
     found = decided(monkeypatch, control=part)
     assert (found["verdict"], found["control_verdict"]) == ("holds", "error")
-    assert found["numbers"]["error in the control"].startswith(reason.format(part="control"))
+    reason = reason.format(part="control")
+    assert found["numbers"]["error in the control"].startswith(reason)
+    assert found["traceback"].startswith("Traceback") and reason in found["traceback"]
     assert found["numbers"]["n"] == 3 and not api.as_expected(found)
+
+
+def test_both_tracebacks_are_kept(monkeypatch):
+    found = decided(monkeypatch, raises(ValueError("one")), raises(ValueError("two")))
+    first, second = found["traceback"].split("Traceback (most recent call last):")[1:]
+    assert first.strip().endswith("ValueError: one") and second.strip().endswith("ValueError: two")
+
+
+@pytest.mark.parametrize("control", ["holds", "undecided", "error"])
+def test_a_control_that_does_not_flip_is_not_as_expected(control, monkeypatch):
+    assert not api.as_expected(decided(monkeypatch, control=gives(Evidence(control))))
+
+
+def test_where_a_statement_stands_and_whose_it_is(monkeypatch):
+    found = decided(monkeypatch)
+    assert (found["reference"], found["provenance"]) == ("A paper, Lemma 1", "paper")
+    assert found["source"] == "A paper, Lemma 1 (paper)"
 
 
 def test_an_interrupt_is_none_of_a_claims_business(monkeypatch):

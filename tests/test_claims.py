@@ -5,9 +5,13 @@ import sys
 from importlib import import_module
 from pathlib import Path
 
+import pytest
 from every_claim import EveryClaim
+from made_claims import FAILS, HOLDS, made
 
 from whyconv import registry
+from whyconv.claims import Claim
+from whyconv.errors import UserError
 
 
 def test_every_registered_claim_is_asked_in_one_file():
@@ -16,6 +20,35 @@ def test_every_registered_claim_is_asked_in_one_file():
     asked = [name for group in EveryClaim.__subclasses__() for name in group.names()]
     ours = [piece.name for piece in registry.pieces("claim") if piece.__module__.startswith("whyconv.")]
     assert sorted(asked) == sorted(ours) and len(ours) >= 30
+
+
+def test_check_and_control_are_one_procedure():
+    seen = []
+
+    class Watched(made("own.watched")):
+        def decide(self, broken):
+            seen.append(broken)
+            return super().decide(broken)
+
+    claim = Watched()
+    assert (claim.check(), claim.control()) == (HOLDS, FAILS) and seen == [False, True]
+
+
+@pytest.mark.parametrize("part", ["check", "control"])
+def test_a_control_of_its_own_is_refused(part):
+    """Whatever else there is: a control that is another computation is none."""
+    with pytest.raises(
+        UserError, match=rf"'own.two' of .* defines {part}; define decide\(self, broken\) alone"
+    ):
+        type("Two", (made("own.one"),), {part: lambda self: HOLDS, "__module__": "own"}, name="own.two")
+    assert "own.two" not in [piece.name for piece in registry.pieces("claim")]
+
+
+def test_a_claim_without_its_procedure_is_refused():
+    with pytest.raises(UserError, match=r"the claim 'own.none' of .* lacks decide, expected, broken\."):
+
+        class Nothing(Claim, name="own.none"):
+            """A statement."""
 
 
 def test_listing_the_claims_imports_no_array_library():

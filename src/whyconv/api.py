@@ -133,7 +133,7 @@ def check(
         begin = time.monotonic()
         (decided, first), (broken, second) = (_decided(claim, part) for part in ("check", "control"))
         numbers = dict(decided.numbers)
-        if broken.verdict == "error":
+        if broken.verdict == "error" and "error" in broken.numbers:
             numbers["error in the control"] = broken.numbers["error"]
         found.append(
             {

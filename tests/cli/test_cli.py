@@ -10,8 +10,10 @@ import time
 from pathlib import Path
 
 import pytest
+from command_line import line, process
 
-from whyconv import registry
+from whyconv import registry, system
+from whyconv.runner import journal
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "top_two_pooling.py"
 TINY = [
@@ -21,64 +23,66 @@ TINY = [
 ]  # fmt: skip
 
 
-def whyconv(*arguments, cwd, **environment):
-    return subprocess.run(
-        [sys.executable, "-c", "from whyconv.cli.main import main; main()", *map(str, arguments)],
-        cwd=cwd,
-        capture_output=True,
-        text=True,
-        env={**os.environ, "COLUMNS": "80", **environment},
-        check=False,
-    )
-
-
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     """A folder with the rows of one small run."""
     place = tmp_path_factory.mktemp("runs")
-    done = whyconv(*TINY, "--out", "rows", cwd=place)
+    done = process(*TINY, "--out", "rows", cwd=place)
     assert done.returncode == 0, done.stderr
     return place
 
 
+@pytest.fixture
+def there(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    return folder
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def until_rows(folder, count, running):
+    """Wait for so many acknowledged rows, or for the end of the process."""
+    file = folder / journal.FILE
+    while (not file.exists() or file.read_bytes().count(b"\n") < count) and running.poll() is None:
+        time.sleep(0.02)
+
+
 def test_a_run_says_what_it_does_and_the_same_command_reuses_everything(folder):
-    again = whyconv(*TINY, "--out", "rows", cwd=folder)
+    again = process(*TINY, "--out", "rows", cwd=folder)
     assert again.returncode == 0
     assert "16 trials: 16 reused." in again.stderr
     assert "brutzkus.fig3a" in again.stdout and "ConvPool" in again.stdout
     assert "control" in again.stdout
     copy = folder / "more"
     shutil.copytree(folder / "rows", copy)
-    more = whyconv(*TINY, "--seeds", "3", "--out", "more", "--json", cwd=folder)
+    more = process(*TINY, "--seeds", "3", "--out", "more", "--json", cwd=folder)
     assert "24 trials: 16 reused; 8 new" in more.stderr
     told = json.loads(more.stdout)
     assert told["study"] == "brutzkus.fig3a" and {line["count"] for line in told["means"]} == {3}
 
 
-def test_real_trials_give_the_same_bytes_with_one_worker_or_two_and_when_killed(folder, tmp_path):
+def test_real_trials_give_the_same_bytes_with_one_worker_or_two_and_when_killed(
+    folder, tmp_path, whyconv, monkeypatch
+):
     """The other folder was filled by two workers without a disturbance."""
-    command = [
-        sys.executable,
-        "-c",
-        "from whyconv.cli.main import main; main()",
-        *TINY,
-        "--workers",
-        "1",
-        "--out",
-        "rows",
-    ]
-    for seconds in (3.0, 5.0, 7.0):
+    command = [*TINY, "--workers", "1", "--out", "rows"]
+    for rows in (1, 7):
         running = subprocess.Popen(
-            command, cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
+            line(*command), cwd=tmp_path, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
         )
-        time.sleep(seconds)
+        until_rows(tmp_path / "rows", rows, running)
         running.kill()
-        running.wait()
-    assert whyconv(*command[3:], cwd=tmp_path).returncode == 0
+        assert running.wait() == -signal.SIGKILL
+    assert process(*command, cwd=tmp_path).returncode == 0
     exported = {}
     for place in (folder, tmp_path):
-        whyconv(*TINY, "--out", "rows", cwd=place)
-        files = whyconv("export", "rows", cwd=place).stdout.split()
+        monkeypatch.chdir(place)
+        assert whyconv(*TINY, "--out", "rows").returncode == 0
+        files = whyconv("export", "rows").stdout.split()
         exported[place] = {
             Path(file).name: (place / file).read_bytes() for file in files if "durations" not in file
         }
@@ -86,66 +90,61 @@ def test_real_trials_give_the_same_bytes_with_one_worker_or_two_and_when_killed(
 
 
 def test_ctrl_c_stops_cleanly_and_the_same_command_goes_on(tmp_path):
-    command = [sys.executable, "-c", "from whyconv.cli.main import main; main()", *TINY, "--out", "rows"]
     running = subprocess.Popen(
-        command,
+        line(*TINY, "--out", "rows"),
         cwd=tmp_path,
         stderr=subprocess.PIPE,
         stdout=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
-    database = tmp_path / "rows" / "whyconv.sqlite"
-    for _ in range(600):
-        if database.exists():
-            break
-        time.sleep(0.1)
-    time.sleep(1)
+    until_rows(tmp_path / "rows", 1, running)
     os.killpg(running.pid, signal.SIGINT)
     _, said = running.communicate(timeout=30)
     assert running.returncode == 130
     assert said.strip().splitlines()[-1].startswith("whyconv: interrupted: ")
     assert "run the same command again" in said and "Traceback" not in said
-    assert whyconv("verify", "rows", cwd=tmp_path).returncode == 0
+    assert process("verify", "rows", cwd=tmp_path).returncode == 0
 
 
-def test_the_report_is_one_file_with_everything(folder):
-    done = whyconv("report", "rows", "--check", "brutzkus.prop6.1", cwd=folder)
+def test_the_report_is_one_file_with_everything(there, whyconv):
+    done = whyconv("report", "rows", "--check", "brutzkus.prop6.1")
     assert done.returncode == 0, done.stderr
-    page = (folder / "rows" / "report.html").read_text()
+    page = (there / "rows" / "report.html").read_text()
     for words in ("brutzkus.fig3a", "brutzkus.prop6.1", "whyconv run brutzkus.fig3a", "jax", "<svg"):
         assert words in page
     assert "brutzkus.prop6.1" in done.stdout and "Report: rows/report.html" in done.stdout
-    nowhere = whyconv("report", "rows", "--out", "no/such/page.html", cwd=folder)
+    nowhere = whyconv("report", "rows", "--out", "no/such/page.html")
     assert (
         nowhere.returncode == 2 and nowhere.stderr.count("\n") == 1 and "no/such/page.html" in nowhere.stderr
     )
 
 
-def test_export_and_verify(folder):
-    done = whyconv("export", "rows", "--csv", cwd=folder)
-    files = [folder / line for line in done.stdout.split()]
+def test_export_and_verify(there, whyconv):
+    done = whyconv("export", "rows", "--csv")
+    files = [there / line for line in done.stdout.split()]
     assert done.returncode == 0 and all(file.is_file() for file in files)
-    parquet = whyconv("export", "rows", "--parquet", cwd=folder)
+    parquet = whyconv("export", "rows", "--parquet")
     assert parquet.returncode == 0 and ".parquet" in parquet.stdout
-    verified = whyconv("verify", "rows", cwd=folder)
+    verified = whyconv("verify", "rows")
     assert verified.returncode == 0 and "all intact" in verified.stdout
 
 
-def test_a_file_of_ones_own_works_also_in_workers(tmp_path):
+def test_a_file_of_ones_own_works_also_in_workers(here, whyconv):
     load = ["--load", EXAMPLE]
-    done = whyconv("run", "own.top-two", "--set", "m=[40]", *load, "--out", "rows", cwd=tmp_path)
+    done = process("run", "own.top-two", "--set", "m=[40]", "--seeds", "1", *load, "--out", "rows", cwd=here)
     assert done.returncode == 0, done.stderr
     assert "top two" in done.stdout and "consistent" in done.stdout
-    checked = whyconv("check", "own.counts-repeats", *load, "--json", cwd=tmp_path)
+    assert "control: fails" in done.stdout
+    checked = whyconv("check", "own.counts-repeats", *load, "--json")
     assert checked.returncode == 0
     assert json.loads(checked.stdout)[0]["control_verdict"] == "fails"
-    assert "own.top-two" in whyconv("list", *load, cwd=tmp_path).stdout
-    assert whyconv("report", "rows", cwd=tmp_path).returncode == 0
+    assert "own.top-two" in whyconv("list", *load).stdout
+    assert whyconv("report", "rows").returncode == 0
 
 
-def test_list_names_everything_without_importing_jax(tmp_path):
-    done = whyconv("list", cwd=tmp_path)
+def test_list_names_everything_without_importing_jax(whyconv):
+    done = whyconv("list")
     for name in ("brutzkus.fig3a", "brutzkus.lemma5.2", "detection", "conv-pool", "svm", "Figure 3a"):
         assert name in done.stdout
     code = (
@@ -154,28 +153,28 @@ def test_list_names_everything_without_importing_jax(tmp_path):
     )
     output = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert output.strip() == "[]"
-    told = json.loads(whyconv("list", "brutzkus.fig3a", "--json", cwd=tmp_path).stdout)
+    told = json.loads(whyconv("list", "brutzkus.fig3a", "--json").stdout)
     assert told["presets"]["paper"]["trials"] > 100 and told["presets"]["paper"]["seconds"] > 0
     assert told["presets"]["paper"]["memory_bytes"] > 1e8
 
 
-def test_check_speaks_json_and_fails_when_a_verdict_is_not_the_recorded_one(tmp_path):
-    done = whyconv("check", "brutzkus.prop6.1", "--json", cwd=tmp_path)
+def test_check_speaks_json_and_fails_when_a_verdict_is_not_the_recorded_one(here, whyconv):
+    done = whyconv("check", "brutzkus.prop6.1", "--json")
     keys = "claim paper statement source verdict expected control control_verdict numbers seconds "
     keys += "reference provenance traceback"
     assert done.returncode == 0
     assert list(json.loads(done.stdout)[0]) == keys.split()
-    own = tmp_path / "mine.py"
+    own = here / "mine.py"
     text = EXAMPLE.read_text()
     own.write_text(text.replace('expected: ClassVar[Any] = "holds"', 'expected: ClassVar[Any] = "vacuous"'))
-    assert whyconv("check", "own.counts-repeats", "--load", own, cwd=tmp_path).returncode == 1
+    assert whyconv("check", "own.counts-repeats", "--load", own).returncode == 1
     own.write_text(text.replace("score(2 if broken else 1)", "score(1)"))
-    unmoved = whyconv("check", "own.counts-repeats", "--load", own, cwd=tmp_path)
+    unmoved = whyconv("check", "own.counts-repeats", "--load", own)
     assert unmoved.returncode == 1 and "unexpected" in unmoved.stdout
     own.write_text(
         text.replace("        gap = ", "        if broken:\n            return None\n        gap = ")
     )
-    empty = whyconv("check", "own.counts-repeats", "--load", own, cwd=tmp_path)
+    empty = whyconv("check", "own.counts-repeats", "--load", own)
     assert empty.returncode == 1 and "control returned None" in " ".join(empty.stdout.split())
     assert "Traceback" not in empty.stderr and "0 of 1 claim as recorded." in empty.stdout
 
@@ -274,52 +273,62 @@ BAD = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("case", BAD)
-def test_bad_input_is_answered_with_one_sentence_and_touches_nothing(case, tmp_path):
-    (tmp_path / "file").write_text("precious")
-    (tmp_path / "bits").write_text("1 -1\n3 1\n")
-    (tmp_path / "empty").mkdir()
-    (tmp_path / "damaged").mkdir()
-    (tmp_path / "damaged" / "whyconv.sqlite").write_bytes(b"not a database at all" * 100)
-    (tmp_path / "broken.py").write_text("nonsense_name\n")
-    (tmp_path / "exits.py").write_text("raise SystemExit(3)\n")
-    (tmp_path / "wordless.py").write_text(
+@pytest.fixture
+def clutter(here):
+    """A folder with what bad input refers to; nothing in it may change."""
+    (here / "file").write_text("precious")
+    (here / "bits").write_text("1 -1\n3 1\n")
+    (here / "empty").mkdir()
+    (here / "damaged").mkdir()
+    (here / "damaged" / "whyconv.sqlite").write_bytes(b"not a database at all" * 100)
+    (here / "broken.py").write_text("nonsense_name\n")
+    (here / "exits.py").write_text("raise SystemExit(3)\n")
+    (here / "wordless.py").write_text(
         "from whyconv.networks.dense import MLP\n\n\nclass Mute(MLP, name='mute'):\n    __doc__ = None\n"
     )
-    (tmp_path / "half.py").write_text(
+    (here / "half.py").write_text(
         "from whyconv.claims import Claim\n\n\nclass Half(Claim, name='half'):\n    'A half.'\n"
     )
-    before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
-    arguments, words = BAD[case]
-    done = whyconv(*arguments, cwd=tmp_path)
+    before = {path: path.read_bytes() for path in here.rglob("*") if path.is_file()}
+    yield here
+    after = {path: path.read_bytes() for path in here.rglob("*") if path.is_file() and path.name != "lock"}
+    assert after == before
+
+
+@pytest.mark.parametrize(("arguments", "words"), BAD.values(), ids=BAD)
+def test_bad_input_is_answered_with_one_sentence_and_touches_nothing(arguments, words, clutter, whyconv):
+    one_sentence(whyconv(*arguments), words)
+
+
+@pytest.mark.parametrize("case", ["unknown study", "unknown option", "exiting file"])
+def test_bad_input_is_answered_so_in_a_shell_too(case, clutter):
+    one_sentence(process(*BAD[case][0], cwd=clutter), BAD[case][1])
+
+
+def one_sentence(done, words):
     assert done.returncode == 2, done.stderr
     assert words in done.stderr
     assert done.stderr.startswith("whyconv: ") and len(done.stderr.strip().splitlines()) == 1
-    assert "Traceback" not in done.stderr
-    after = {
-        path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file() and path.name != "lock"
-    }
-    assert {path: after[path] for path in before} == before
-    assert set(after) == set(before)
+    assert done.stdout == ""
 
 
-def test_any_piece_tells_its_settings(tmp_path):
-    told = json.loads(whyconv("list", "k-pattern", "--json", cwd=tmp_path).stdout)
+def test_any_piece_tells_its_settings(whyconv):
+    told = json.loads(whyconv("list", "k-pattern", "--json").stdout)
     assert told["settings"]["k_window"] == {"default": 4, "allowed": "whole number >= 1 and <= 20"}
     assert "majority" in told["settings"]["target"]["allowed"]
-    paper = json.loads(whyconv("list", "malach", "--json", cwd=tmp_path).stdout)
+    paper = json.loads(whyconv("list", "malach", "--json").stdout)
     for kind, plural in (("claim", "claims"), ("study", "studies")):
         names = [piece.name for piece in registry.pieces(kind) if piece.name.startswith("malach.")]
         assert [each["name"] for each in paper[plural]] == names and len(names) > 5
     assert not paper["tasks"]
-    assert "CLAIMS" in whyconv("list", "malach", cwd=tmp_path).stdout
-    lcn = whyconv("list", "lcn", cwd=tmp_path).stdout
+    assert "CLAIMS" in whyconv("list", "malach").stdout
+    lcn = whyconv("list", "lcn").stdout
     assert "Definition 11" in lcn and "Lemma 6" in lcn and "stride: whole number" in lcn
 
 
-def test_every_command_explains_itself_with_an_example(tmp_path):
+def test_every_command_explains_itself_with_an_example(whyconv):
     for command in ("list", "run", "check", "report", "export", "verify"):
-        done = whyconv(command, "--help", cwd=tmp_path)
+        done = whyconv(command, "--help")
         assert done.returncode == 0 and f"whyconv {command}" in done.stdout and "Example" in done.stdout
 
 
@@ -341,16 +350,8 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("arguments", "said"), REFUSED.values(), ids=REFUSED)
-def test_what_cannot_run_is_refused_before_it_starts(arguments, said, tmp_path, monkeypatch, capsys):
-    from whyconv import system
-    from whyconv.cli import main as cli
-
+def test_what_cannot_run_is_refused_before_it_starts(arguments, said, here, whyconv, monkeypatch):
     monkeypatch.setattr(system, "free_memory", lambda: 23e9)
-    monkeypatch.setattr(
-        "sys.argv", ["whyconv", "run", "brutzkus.fig3a", "--out", str(tmp_path / "out"), *arguments]
-    )
-    with pytest.raises(SystemExit) as ended:
-        cli.main()
-    told = capsys.readouterr().err
-    assert ended.value.code == 2 and told.count("\n") == 1 and said in told
-    assert not list(tmp_path.iterdir())
+    done = whyconv("run", "brutzkus.fig3a", "--out", here / "out", *arguments)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1 and said in done.stderr
+    assert not list(here.iterdir())

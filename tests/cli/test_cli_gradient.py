@@ -1,25 +1,17 @@
 """``whyconv exact gradient``: the numbers are the library's, a mistake is one sentence and exit code 2."""
 
 import json
-import sys
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from whyconv.cli import main as cli
 from whyconv.exact import coefficient, fourier_gap, partials
 
 
 @pytest.fixture
-def run(monkeypatch, capsys):
-    def call(line):
-        monkeypatch.setattr(sys, "argv", ["whyconv", "exact", "gradient", *line.split()])
-        with pytest.raises(SystemExit) as stop:
-            cli.main()
-        return stop.value.code, *capsys.readouterr()
-
-    return call
+def run(whyconv):
+    return lambda line: whyconv("exact", "gradient", *line.split())
 
 
 def test_numbers_are_those_of_the_library(run):

@@ -1,16 +1,13 @@
-"""Fixtures: small image sets with tables of their own, an empty cache, local mirrors, the command line.
+"""Fixtures: small image sets with tables of their own, an empty cache, local mirrors.
 
 Test modules name this one in ``pytest_plugins``; a ``conftest.py`` here would hide that of all tests.
 """
 
-import sys
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 from small_sets import Small
-
-from whyconv.cli import main as cli
 
 
 @pytest.fixture
@@ -64,17 +61,3 @@ def mirror():
         server.shutdown()
         thread.join()
         server.server_close()
-
-
-@pytest.fixture
-def whyconv(monkeypatch, capsys):
-    """The command line in this process: the exit code, what it prints, what it complains of."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["whyconv", *map(str, arguments)])
-        with pytest.raises(SystemExit) as left:
-            cli.main()
-        said = capsys.readouterr()
-        return left.value.code, said.out, said.err
-
-    return call

@@ -9,6 +9,7 @@ import optax
 import pytest
 from training import Memory, fit_of, job_of, plain_loop
 
+from whyconv.execution import paced, train_in_segments
 from whyconv.learners import Job
 from whyconv.learners._optimisers import ELEMENTWISE, known, transformation
 from whyconv.learners.gradient import Gradient
@@ -98,12 +99,47 @@ def test_a_trial_cut_short_goes_on_from_its_checkpoint_to_the_same_bits():
     assert whole.facts == rest.facts and whole.trace == rest.trace
 
 
-def test_a_checkpoint_of_another_shape_is_not_trusted():
-    spec = trial(Gradient(batch=16, epochs=2))
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda arrays: [np.zeros(3)],
+        lambda arrays: [*arrays, np.asarray(16, arrays[-1].dtype)],  # one more, as states once had
+        lambda arrays: arrays[:-1],
+        lambda arrays: [array.astype(np.float16) for array in arrays],
+    ],
+    ids=["shape", "one more", "one fewer", "type"],
+)
+def test_a_checkpoint_unlike_the_state_is_not_trusted(spoil):
+    spec = trial(Gradient(batch=16, epochs=60, tolerance=0.0))
+    job, memory, beats = job_of(spec), Memory(die_at=2), []
+    with pytest.raises(KeyboardInterrupt):
+        train_in_segments(spec, job, lambda fraction: None, memory)
+    with pytest.raises(KeyboardInterrupt):
+        train_in_segments(spec, job, beats.append, Memory(die_at=1, state=spoil(memory.state)))
+    assert beats == [0]
+
+
+def test_segments_of_any_length_share_their_program_and_its_numbers():
+    spec = trial(Gradient(batch=16, epochs=7, tolerance=0.0))
     job = job_of(spec)
-    whole = fit_of(spec, job)
-    other = fit_of(spec, job, Memory(state=[np.zeros(3)]))
-    assert whole.facts == other.facts
+
+    def after(*segments):
+        state = spec.learner.start(job)
+        for steps in segments:
+            state = spec.learner.advance(job, state, steps)
+        assert spec.learner.progress(state) == 1
+        return jax.tree.leaves(state)
+
+    for cut in ((21,), (1,) * 21, (2, 5, 100)):
+        for one, other in zip(after(1000), after(*cut), strict=True):
+            np.testing.assert_array_equal(one, other)
+    assert spec.learner.programs(job).segment._cache_size() == 1
+
+
+def test_a_segment_takes_about_a_second():
+    assert paced(16, 2.0) == 8 and paced(16, 0.5) == 32
+    assert paced(16, 0.0) == 64 and paced(3, 100.0) == 1  # neither much more at once, nor none
+    assert paced(900_000, 0.1) == 1_000_000
 
 
 def test_padding_does_not_matter():

@@ -78,7 +78,7 @@ def test_climbing_swaps_two_places_and_keeps_what_is_not_worse():
 def test_a_search_cut_short_goes_on_to_the_same_answer():
     spec = trial("climb", seed=2)
     whole = fit_of(spec)
-    assert whole.facts["evaluations"] > 4
+    assert whole.facts["evaluations"] > 16  # the first segment
     once = Memory(die_at=1)
     with pytest.raises(KeyboardInterrupt):
         fit_of(spec, checkpoint=once)

@@ -241,6 +241,19 @@ def test_the_fcn_is_its_definition():
     np.testing.assert_array_equal(network.view(params, SHAPE).filters[2].ravel(), plain["w"][0][2])
 
 
+def test_thin_products_are_forecast_to_be_slow():
+    def slowness(network):
+        usual = network.flops(SHAPE) * 10
+        return network.load(SHAPE, 10).flops / usual
+
+    assert slowness(DeepCNN(channels=(64, 30))) == pytest.approx(1 / 6)
+    assert slowness(DeepCNN(channels=(64, 5))) == pytest.approx(1)
+    assert slowness(DeepLCN(channels=(10, 64))) == pytest.approx(1)
+    assert slowness(DeepFCN(widths=(100, 60))) == pytest.approx(1 / 6)
+    assert slowness(DeepFCN(parameters=90 * 10, depth=1)) == pytest.approx(1)
+    assert DeepFCN(widths=(7,)).load(SHAPE, 10).numbers == DeepFCN(widths=(7,)).parameter_count(SHAPE)
+
+
 def test_the_fcn_starts_with_its_variance():
     with jax.enable_x64(False):
         start = jax.jit(DeepFCN(widths=(400, 300), outputs=50).init, static_argnums=1)

@@ -102,6 +102,80 @@ def test_a_control_that_does_not_change_the_verdict_is_an_alarm():
     assert "did not change the verdict" in judged
 
 
+FLIPPED = "Every control, broken on purpose, gave another verdict."
+STUCK, NOTHING = "1 control did not change the verdict.", "1 control proved nothing."
+OPEN = ("undecided", "undecided")
+CONTROLS = [
+    ("holds", "fails", FLIPPED),
+    ("undecided", "fails", FLIPPED),
+    ("holds", "holds", STUCK),
+    ("holds", "error", STUCK),
+    ("error", "error", STUCK),
+    (*OPEN, STUCK),
+    ("holds", "undecided", NOTHING),
+    ("error", "fails", NOTHING),
+]
+
+
+def lead(**parts):
+    """What the report says first."""
+    (found,) = re.findall(r'<p class="lead">(.*?)</p>', render(Page("t", **parts)))
+    assert [words in found for words in (FLIPPED, STUCK, NOTHING)].count(True) == 1
+    return found
+
+
+@pytest.mark.parametrize(("verdict", "control", "words"), CONTROLS)
+def test_what_is_said_first_of_a_claim_s_control_is_true(verdict, control, words):
+    entry = claim("a", verdict=verdict, expected=verdict, control_verdict=control)
+    assert words in lead(claims=[claim("good"), entry])
+    assert (words == FLIPPED) == ('class="alarm"' not in render(Page("t", claims=[entry])))
+
+
+def test_a_control_that_gives_what_the_claim_should_give_did_not_flip():
+    assert STUCK in lead(claims=[claim("a", verdict="fails", expected="holds", control_verdict="holds")])
+
+
+@pytest.mark.parametrize(("verdict", "control", "words"), [each for each in CONTROLS if each[:2] != OPEN])
+def test_what_is_said_first_of_a_study_s_control_is_true(verdict, control, words):
+    judged = section(figures={}, judgement=Judgement(Evidence(verdict), Evidence(control)))
+    assert words in lead(claims=[claim("good")], sections=[section(figures={}), judged])
+    assert (words == FLIPPED) == ('class="alarm"' not in render(Page("t", sections=[judged])))
+
+
+def test_controls_that_failed_in_different_ways_are_all_counted():
+    claims = [claim(str(n), control_verdict=word) for n, word in enumerate(("holds", "error", "undecided"))]
+    neither = Judgement(Evidence("undecided"), Evidence("undecided"))
+    text = render(Page("t", claims, [section(figures={}, judgement=neither)]))
+    for words in (
+        "2 controls did not change the verdict.",
+        NOTHING,
+        "1 study is undecided",
+    ):
+        assert words in text
+    assert FLIPPED not in text
+
+
+def test_tracebacks_wait_behind_a_click():
+    text = "Traceback:\n  <module>\nValueError: a < b"
+    failing = section(figures={}, tracebacks={"MLP, m 320, seed 1: no descent": text})
+    for shown in (
+        render(Page("t", claims=[claim("a", verdict="error", traceback=text)])),
+        render(Page("t", sections=[failing])),
+    ):
+        (found,) = re.findall(r"<details><summary>Traceback</summary><pre>(.*?)</pre></details>", shown, re.S)
+        assert found == text.replace("<", "&lt;").replace(">", "&gt;")
+    assert "Traceback" not in render(page())
+
+
+def test_whose_wording_a_claim_is_is_said_where_it_is_not_the_paper_s():
+    def origin(**more):
+        return re.findall(r'<p class="quiet">(.*?)</p>', render(Page("t", claims=[claim("a", **more)])))[0]
+
+    assert origin() == "Brutzkus &amp; Globerson, Lemma 5.2 · our derivation"
+    assert origin(provenance="paper") == "Brutzkus &amp; Globerson, Lemma 5.2"
+    assert origin(reference="", provenance="") == "brutzkus"
+
+
 def test_what_one_repetition_cannot_decide_is_no_alarm():
     neither = Judgement(Evidence("undecided"), Evidence("undecided"))
     means = summarise(pd.DataFrame({"arm": ["a", "b"], "test_error": [0.2, 0.3]}), ["arm"], "test_error")

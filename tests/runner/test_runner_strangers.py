@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import sqlite3
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import warnings
 from pathlib import Path
 
 import pytest
+from command_line import process
 from runner_fakes import FakeGrid, completed, options, row, trial
 
 from whyconv.api import open_runs
@@ -71,13 +73,6 @@ def forge_run(folder, **changes):
     )
 
 
-def cli(*words, cwd):
-    program = "from whyconv.cli.main import main; main()"
-    return subprocess.run(
-        [sys.executable, "-c", program, *words], cwd=cwd, capture_output=True, text=True, check=False
-    )
-
-
 EVIL = "open('executed', 'w').write('yes')\n"
 
 
@@ -89,7 +84,7 @@ def test_files_that_a_folder_names_are_never_executed(tmp_path, command, form):
     (tmp_path / "theirs" / "evil.py").write_text(EVIL)
     (tmp_path / "evil.py").write_text(EVIL)
     forge_run(tmp_path / "theirs", loads=to_json(form))
-    done = cli(command, "theirs", cwd=tmp_path)
+    done = process(command, "theirs", cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     assert not (tmp_path / "executed").exists()
     assert not (tmp_path / "theirs" / "executed").exists()
@@ -170,9 +165,25 @@ def test_durations_and_tracebacks_are_sealed(folder):
         assert failed.key not in store.contents().tracebacks()
 
 
+def test_the_report_shows_where_trials_failed(folder, tmp_path, monkeypatch):
+    monkeypatch.setattr(FakeGrid, "figures", lambda self, table: {})
+    failing = FakeGrid(does=("raise",), ms=(10,), seeds=3)
+    with Store.open(folder) as store:
+        for point, text in zip(failing.plan({}), ("T: <one>", "T: <one>", "T: two"), strict=True):
+            broken = row(point.trial, status="failed", result={}, trace={}, error=f"seed {point.trial.seed}")
+            store.put(broken, 0.5, text)
+        store.record_run(failing, "quick", [], "whyconv run fake-grid")
+    page = assemble(open_folder(folder), tmp_path / "page.html", [], "").read_text()
+    (items,) = re.findall(r'<details class="failed">.*?<ul>(.*?)</ul>', page, re.S)
+    first, second, third = items.split("<li>")[1:]
+    assert "seed 0" in first and "<pre>T: &lt;one&gt;</pre>" in first
+    assert "seed 1" in second and "<pre>" not in second, "one that several share is shown once"
+    assert "seed 2" in third and "<pre>T: two</pre>" in third
+
+
 def test_a_damaged_environment_makes_an_export_fail(folder):
     execute(folder, ("UPDATE environments SET json = replace(json, 'numpy', 'munpy')", ()))
-    done = cli("export", "theirs", cwd=folder.parent)
+    done = process("export", "theirs", cwd=folder.parent)
     assert done.returncode == 1
     assert "its description was changed" in done.stderr
     assert json.loads((folder / "export" / "environments.json").read_text()) == {}
@@ -321,7 +332,7 @@ def test_what_is_printed_holds_no_escape_sequences(folder):
         store.put(row(trial("work", 10, 0), environment=name), 0.5)
         store.put(row(trial("work", 20, 0), environment="\x1b[31mred"), 0.5)
     for command in ("verify", "report", "export"):
-        done = cli(command, "theirs", cwd=folder.parent)
+        done = process(command, "theirs", cwd=folder.parent)
         assert done.returncode == 0, done.stderr
         assert "\x1b" not in done.stdout + done.stderr and "environments" in done.stdout + done.stderr
 

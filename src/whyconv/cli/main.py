@@ -372,7 +372,7 @@ def _json(told: Any) -> str:
 
 def _finite(value: Any) -> Any:
     if isinstance(value, Estimate):
-        value = value.data()
+        return value.data()
     if isinstance(value, dict):
         return {name: _finite(item) for name, item in value.items()}
     if isinstance(value, list | tuple):

@@ -15,13 +15,14 @@ CPU. ``bench/training_step.py`` measures this one beside PyTorch.
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from itertools import pairwise
 from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field, field_validator, model_validator
 
 from whyconv.lazy import jax, jnp, np
-from whyconv.networks import Network
+from whyconv.networks import Load, Network
 from whyconv.networks._patches import Pair, Pooling, Windows, cut_hidden, cut_inputs, pooled
 from whyconv.pixels import pixel_order
 from whyconv.views import FirstLayer
@@ -29,10 +30,18 @@ from whyconv.views import FirstLayer
 Params = dict[str, Any]
 Shape = tuple[int, ...]
 WIDTHS = (1024,)
+FASTEST = 6.0
+"""Training at full speed over the usual rate of forecasts. Measured on steps of ``malach.fig1``,
+``malach.fig3`` and ``lahoti.cifar``, one core: 5.6 to 7.5 for 64 neurons and more. Of 16 channels: CNN 2.9 to
+3.5, LCN 1.4 to 1.8, which has a product and filters to update for every position. FCN of width 4: 0.4 to 0.6,
+of 25: 1.9 to 2.6."""
 
 
 class Deep(Network):
     """ReLU layers on an image, and a linear readout of ``outputs`` scores; ``biases`` in all or in none."""
+
+    full_speed: ClassVar[int] = 60
+    """Neurons from which on products run at full speed."""
 
     outputs: int = Field(1, ge=1, le=100_000)
     biases: bool = True
@@ -47,6 +56,16 @@ class Deep(Network):
         if len(shape) != 3:
             return f"{self.name} reads images (rows, columns, channels), and these have the shape {shape}"
         return ""
+
+    @abstractmethod
+    def thinnest(self, shape: Shape) -> int:
+        """The fewest neurons that a layer has for a window."""
+
+    def load(self, shape: Shape, rows: int) -> Load:
+        """Large products run at ``FASTEST`` times the usual rate, thin ones slower in proportion."""
+        usual = super().load(shape, rows)
+        speed = FASTEST * min(1.0, self.thinnest(shape) / self.full_speed)
+        return usual._replace(flops=usual.flops / speed)
 
     def scored(self, params: Params, scores: jax.Array) -> jax.Array:
         """Scores (example, output) with their biases; a single one without its axis."""
@@ -82,6 +101,7 @@ class DeepCNN(Deep, name="deep-cnn"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Figures 1, 3 and 4 (CNN)"
     example_axis: ClassVar[int] = 2
+    full_speed: ClassVar[int] = 30
 
     channels: tuple[int, ...] = Field((32, 64), min_length=1, max_length=64)
     kernel: int | Pair = 3
@@ -106,9 +126,9 @@ class DeepCNN(Deep, name="deep-cnn"):
             raise ValueError("pixels are counted from 1 on, as in 3 or [3, 5] (rows, columns)")
         return rows if rows == columns else (rows, columns)
 
-    def speed(self) -> float:
-        """Few channels make thin products."""
-        return min(3.0, min(self.channels) / 25)
+    def thinnest(self, shape: Shape) -> int:
+        """The fewest channels."""
+        return min(self.channels)
 
     def group_size(self, count: int) -> int:
         """How many neighbouring positions of ``count`` along an axis share their filters: all."""
@@ -215,10 +235,7 @@ class DeepLCN(DeepCNN, name="deep-lcn"):
     """Own filters at every position of every layer: locality without weight sharing."""
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Figures 3 and 4 (LCN)"
-
-    def speed(self) -> float:
-        """A product for every position, and as many filters to update."""
-        return min(1.8, min(self.channels) / 25)
+    full_speed: ClassVar[int] = 60
 
     def group_size(self, count: int) -> int:
         """Each alone."""
@@ -267,9 +284,9 @@ class DeepFCN(Deep, name="deep-fcn"):
             raise ValueError("either widths are given, or else parameters and depth")
         return self
 
-    def speed(self) -> float:
-        """Few neurons make thin products."""
-        return 4.0 if self.parameters is not None else min(4.0, min(self.widths) / 64)
+    def thinnest(self, shape: Shape) -> int:
+        """The fewest neurons."""
+        return min(self.sizes(shape))
 
     def lineage(self) -> dict[str, Any]:
         """Coupled or not, the same random numbers."""

@@ -1,14 +1,12 @@
 """Figure 5 shows real training images, and outlines the digit that decides."""
 
 import base64
-import sys
 import zlib
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from whyconv.cli import main as cli
 from whyconv.papers.brutzkus.digit_picture import EACH, examples, figure5, picture
 from whyconv.runner.store import Store
 from whyconv.settings import configure
@@ -96,16 +94,14 @@ def test_other_batches_are_not_downloaded(nowhere, monkeypatch, tmp_path):
 
 
 @pytest.mark.parametrize("folder", ["damaged", "missing"])
-def test_a_report_is_made_whatever_the_data(folder, nowhere, monkeypatch, tmp_path, capsys):
+def test_a_report_is_made_whatever_the_data(folder, nowhere, monkeypatch, tmp_path, whyconv):
     """Files that are damaged, or a folder that is none, leave the embedded digits and a caption."""
     with_files(tmp_path / "damaged", "mnist")
     with Store.open(tmp_path / "rows") as store:
         store.record_run(configure("brutzkus.fig3c", "paper"), "paper", [], "whyconv run brutzkus.fig3c")
     monkeypatch.setenv("WHYCONV_DATA", str(tmp_path / folder))
-    monkeypatch.setattr(sys, "argv", ["whyconv", "report", str(tmp_path / "rows")])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    assert left.value.code == 0, capsys.readouterr().err
+    done = whyconv("report", tmp_path / "rows")
+    assert done.returncode == 0, done.stderr
     page = (tmp_path / "rows" / "report.html").read_text("utf-8")
     assert (
         "not MNIST), since the images of the run, MNIST, 60,000 + 10,000 images of 28 x 28, cannot " in page
@@ -113,9 +109,7 @@ def test_a_report_is_made_whatever_the_data(folder, nowhere, monkeypatch, tmp_pa
     assert str(tmp_path) not in page.replace(str(tmp_path / "rows"), "")
 
 
-def test_a_report_looks_into_the_folder_it_is_given(nowhere, monkeypatch, tmp_path, capsys):
-    monkeypatch.setattr(sys, "argv", ["whyconv", "report", str(tmp_path), "--data", str(tmp_path / "none")])
-    with pytest.raises(SystemExit) as left:
-        cli.main()
-    assert left.value.code == 2
-    assert f"the data folder {tmp_path / 'none'} does not exist" in capsys.readouterr().err
+def test_a_report_looks_into_the_folder_it_is_given(nowhere, tmp_path, whyconv):
+    done = whyconv("report", tmp_path, "--data", tmp_path / "none")
+    assert done.returncode == 2
+    assert f"the data folder {tmp_path / 'none'} does not exist" in done.stderr

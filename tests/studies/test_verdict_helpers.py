@@ -1,0 +1,42 @@
+"""Intervals against limits: agreement only beyond the limit, contradiction only beyond it on the other side."""
+
+import pytest
+
+from whyconv.measure.estimate import Estimate
+from whyconv.verdict import Evidence, above, all_above, below, within, worst
+
+
+def estimate(low, high):
+    return Estimate((low + high) / 2, low, high, 5)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "lies_above", "lies_below"),
+    [(2, 3, "consistent", "fails"), (0, 0.5, "fails", "consistent"), (0.5, 2, "undecided", "undecided")],
+)
+def test_one_side(low, high, lies_above, lies_below):
+    interval = estimate(low, high)
+    assert above(1, interval, "x") == Evidence(lies_above, {"x": interval})
+    assert below(1, interval, "x") == Evidence(lies_below, {"x": interval})
+    assert all_above({"x": interval, "y": estimate(5, 6)}, 1) == lies_above
+    assert all_above({}, 1) == "undecided"
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "verdict"),
+    [
+        (4.6, 5.4, "consistent"), (4.4, 5.4, "undecided"), (4.6, 5.6, "undecided"),
+        (5.6, 5.8, "fails"), (4.1, 4.4, "fails"),
+    ],
+)  # fmt: skip
+def test_both_sides(low, high, verdict):
+    assert within(0.5, 5, estimate(low, high), "x").verdict == verdict
+
+
+def test_the_worst_of_several_counts_and_all_numbers_stay():
+    parts = [Evidence(verdict, {verdict: 1}) for verdict in ("consistent", "vacuous", "undecided", "fails")]
+    for end in range(1, 5):
+        assert worst(*parts[:end]) == Evidence(
+            parts[end - 1].verdict, {part.verdict: 1 for part in parts[:end]}
+        )
+    assert worst().verdict == "undecided"
