@@ -37,6 +37,12 @@ SIGNALS = f"{P}/lahoti/test_lahoti_judging.py"
 
 MUTANTS = [
     # file below src/whyconv, what stands there, what to put, the tests that must notice
+    ("report/html.py", "autoescape=True", "autoescape=False", "tests/report/test_html_report.py"),
+    ("report/notation.py", "_mathematics(escape(part))", "_mathematics(part)", "tests/report/test_html_report.py"),
+    ("progress.py", "max(event.total, len(event.outlook))", "event.total", "tests/cli/test_terminal.py"),
+    ("progress.py", "trial.key not in planned", "True", "tests/cli/test_terminal.py"),
+    ("runner/planning.py", "    @cached_property", "    @property", "tests/runner/test_runner_planning.py"),
+    ("paths.py", 'environ.get("XDG_CACHE_HOME")', "None", "tests/tasks/images/test_loading.py"),
     ("networks/pooling.py", "wins = score > best", "wins = score < best", POOLING),
     ("networks/pooling.py", "winner == index", "winner == index + 1", POOLING),
     ("networks/pooling.py", "self.windows(shape)[1] + 1)", "self.windows(shape)[1])", POOLING),

@@ -3,6 +3,7 @@
 from runner_fakes import FakeGrid, FakeSearch, completed, options, row, trial
 
 from whyconv.runner.coordinator import complete
+from whyconv.runner.events import Planned
 from whyconv.runner.planning import Planner
 
 
@@ -23,6 +24,17 @@ def test_a_search_is_planned_every_round(tmp_path, monkeypatch):
     calls = counting(FakeSearch, monkeypatch)
     summary = completed(FakeSearch(seeds=1), tmp_path, options())
     assert len(calls) == 2 + summary.total  # before there is a store, at first, and after every round
+
+
+def test_an_outlook_is_asked_for_once(tmp_path, monkeypatch):
+    asked = []
+    monkeypatch.setattr(FakeSearch, "adaptive", True)
+    monkeypatch.setattr(FakeSearch, "outlook", lambda self: asked.append(1) or [trial(m=10), trial(m=20)])
+    events = []
+    complete(FakeSearch(seeds=1), tmp_path, options(force=False, workers=1), events.append)
+    assert len(asked) == 1
+    first = events[0]
+    assert isinstance(first, Planned) and [each.m for each in first.outlook] == [10, 20]
 
 
 def test_failed_rows_are_not_shown():

@@ -13,6 +13,7 @@ import typer
 
 from whyconv.cli.sizes import sizes
 from whyconv.errors import UserError
+from whyconv.lazy import np
 
 exact_app = typer.Typer(
     help="Exact population quantities, without sampling.",
@@ -54,8 +55,6 @@ def gradient(
     Hinge loss, all 2^n inputs, readout u = 1: dL/dw_j = -g_j. Tells how large g is on the bits of the
     parity and outside, and whether a step of size 1 would change the weights at all in float32 and float64.
     """
-    import numpy as np
-
     from whyconv import exact
 
     if n > MOST_BITS:
@@ -107,8 +106,6 @@ def _number(name: str, text: str) -> Fraction:
 
 
 def _draw(n: int, weights: str, scale: str | None, seed: int, den: int | None) -> list[Any]:
-    import numpy as np
-
     from whyconv.exact import on_lattice
 
     size = n**-0.5 if scale is None else _number("scale", scale)
@@ -129,8 +126,6 @@ def _draw(n: int, weights: str, scale: str | None, seed: int, den: int | None) -
 
 def _findings(g: Any, readout: Any, vector: list[Any], k: int) -> dict[str, Any]:
     """Sizes of the gradient ``g`` and what floats make of it; log10 too, as values may underflow."""
-    import numpy as np
-
     from whyconv.exact import FourierGap
 
     def told(number: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from whyconv.lazy import pd
 from whyconv.report.filters_picture import filters
 from whyconv.report.html import Page, Section, write
 from whyconv.runner.opened import Opened
@@ -46,8 +47,6 @@ def _notes(found: Opened) -> list[str]:
 
 def loose_rows(found: Opened) -> list[Section]:
     """The rows of runs whose study is not here, as a table of their own."""
-    import pandas as pd
-
     rows = found.loose() if found.unplanned else []
     lines = [
         {

@@ -10,15 +10,12 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from whyconv.lazy import alt, pd
 from whyconv.measure.intervals import summarise
 from whyconv.report import theme
 from whyconv.report.layers import Domain, Frame
-
-if TYPE_CHECKING:
-    import altair as alt
-    import pandas as pd
 
 
 def curves(
@@ -49,8 +46,6 @@ def curves(
     gives one panel per value, all on the same axes, under "facet_title = value" (the value alone if the title
     is empty). An empty table gives a note instead of a chart.
     """
-    import altair as alt
-
     if table.empty:
         return note(title, "There are no finished rows yet.")
     order = in_order(table[arm], arms)
@@ -93,8 +88,6 @@ def paired(
 
     Only seeds that both arms have at an ``x`` count. An interval inside the band means: equivalent there.
     """
-    import altair as alt
-
     differences: Any = table if table.empty else pair_up(table, x, y, pair, arm=arm, seed=seed)
     if differences.empty:
         return note(title, f"There are no finished pairs of {pair[0]} and {pair[1]} yet.")
@@ -121,9 +114,6 @@ def pair_up(
 
 def note(title: str, text: str) -> alt.TopLevelMixin:
     """A chart that only says something: what stands where a chart cannot be drawn yet."""
-    import altair as alt
-    import pandas as pd
-
     chart = alt.Chart(pd.DataFrame({"note": [text]})).mark_text(fontSize=14).encode(text="note:N")
     described = f"{title}: {text}"
     return chart.properties(
@@ -159,9 +149,6 @@ def _decades(values: Any) -> Domain:
 
 def _band(margin: float) -> list[Any]:
     """The shaded equivalence band, the line at zero, and what the band means."""
-    import altair as alt
-    import pandas as pd
-
     text = f"equivalent: within ± {margin:g}"
     base = alt.Chart(pd.DataFrame({"from": [-margin], "to": [margin], "zero": [0.0], "text": [text]}))
     return [
@@ -175,9 +162,6 @@ def _band(margin: float) -> list[Any]:
 
 def _ceiling(value: float, text: str) -> list[Any]:
     """A dashed line with its meaning above it."""
-    import altair as alt
-    import pandas as pd
-
     base = alt.Chart(pd.DataFrame({"value": [value], "text": [text]}))
     return [
         base.mark_rule(color=theme.GREY, strokeDash=[3, 3]).encode(y="value:Q"),

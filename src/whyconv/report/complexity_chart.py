@@ -7,15 +7,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from whyconv.lazy import alt, pd
 from whyconv.report import theme
 from whyconv.report.charts import finish, in_order, note, places
 from whyconv.report.layers import Domain, Frame, inline, strips
-
-if TYPE_CHECKING:
-    import altair as alt
-    import pandas as pd
 
 REACH = 10.0
 """Interval ends and theory widen the axis up to this factor beyond what was measured; the rest is cut off."""
@@ -45,8 +42,6 @@ def complexities(
     (arm, x, y, label) are thin dashed lines in the arms' colours; labels stand in tooltips, and at the right
     end of a line where they fit. ``arms`` and ``controls`` are as in :func:`whyconv.report.charts.curves`.
     """
-    import altair as alt
-
     if table.empty:
         return note(title, "There are no finished rows yet.")
     order = in_order(table["arm"], arms)
@@ -102,8 +97,6 @@ def _beside(table: pd.DataFrame, frame: Frame) -> pd.DataFrame:
 
 def _intervals(reached: pd.DataFrame, frame: Frame) -> Iterator[Any]:
     """Bars cut to the axis, with an arrow where they were cut; nothing where both ends are open."""
-    import altair as alt
-
     assert frame.domain is not None
     bars = reached[(reached["low"] > 0) | (reached["high"] < math.inf)]
     ends = bars[["low", "high"]].clip(*frame.domain)
@@ -130,8 +123,6 @@ def _intervals(reached: pd.DataFrame, frame: Frame) -> Iterator[Any]:
 
 def _lines(table: pd.DataFrame, frame: Frame) -> Any:
     """From one reached setting to the next; one that was not reached ends the line."""
-    import altair as alt
-
     ordered = table.sort_values("x")
     part = ordered["m"].isna().groupby(ordered["arm"]).cumsum()
     joined = ordered.assign(part=part).loc[ordered["m"].notna(), ["arm", "place", "m", "part"]]
@@ -148,8 +139,6 @@ def _lines(table: pd.DataFrame, frame: Frame) -> Any:
 
 def _points(reached: pd.DataFrame, missed: pd.DataFrame, frame: Frame) -> Iterator[Any]:
     """Filled where measured, hollow triangles where not reached; both tell what they stand for."""
-    import altair as alt
-
     tips = [
         frame.tip("arm", "arm", "nominal"),
         frame.tip("x", frame.x_title),
@@ -170,8 +159,6 @@ def _points(reached: pd.DataFrame, missed: pd.DataFrame, frame: Frame) -> Iterat
 
 def _theory(theory: pd.DataFrame, frame: Frame) -> Iterator[Any]:
     """Thin dashed lines, and their labels where they fit."""
-    import altair as alt
-
     tips = [frame.tip("arm", "arm", "nominal"), frame.tip("label", "theory", "nominal")]
     lines = alt.Chart(inline(theory[["arm", "x", "y", "label"]])).encode(
         x=frame.along_x(), y=frame.along_y("y"), color=frame.colour()
@@ -206,8 +193,6 @@ def _labels(theory: pd.DataFrame, frame: Frame) -> pd.DataFrame:
 
 def _keys(texts: dict[str, str]) -> Iterator[Any]:
     """What triangles and dashes mean, below the axis: the legend has the arms only."""
-    import altair as alt
-
     for line, (kind, text) in enumerate(texts.items()):
         down = 62 + 18 * line
         base = alt.Chart(alt.InlineData(values=[{"text": text}])).encode(y=alt.value("height"))
@@ -227,8 +212,6 @@ def _keys(texts: dict[str, str]) -> Iterator[Any]:
 
 def _marks(rows: pd.DataFrame, frame: Frame, y: str) -> Any:
     """A layer of ``rows`` with the arms' colours."""
-    import altair as alt
-
     return alt.Chart(inline(rows)).encode(x=frame.along_x("place"), y=frame.along_y(y), color=frame.colour())
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
+from whyconv.lazy import np
+from whyconv.measure.intervals import mean_interval
 from whyconv.report.drawing import WIDTH, svg, text
 from whyconv.report.raster import bitmap
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from whyconv.runs import Run
 
 GAP = 6
@@ -20,8 +20,6 @@ LARGEST = 6
 
 def filters(run: Run) -> dict[str, str]:
     """One picture of what the arms' first layers have learned, at the last value of the study's axis."""
-    import numpy as np
-
     arms: dict[str, np.ndarray] = {}
     places: dict[str, frozenset[str]] = {}
     scores: dict[tuple[str, frozenset[str]], list[float]] = {}
@@ -54,8 +52,6 @@ def filters(run: Run) -> dict[str, str]:
 
 def _told(scores: list[float]) -> str:
     """The mean locality with its interval."""
-    from whyconv.measure.intervals import mean_interval
-
     known = [score for score in scores if not isnan(score)]
     if not known:
         return ""
@@ -88,8 +84,6 @@ def picture(arms: dict[str, tuple[Any, str]]) -> str:
 
 def tinted(weights: np.ndarray) -> np.ndarray:
     """A filter (row, column, colour) as bytes: its own colours for three, else red to white to blue."""
-    import numpy as np
-
     scale = max(float(np.abs(weights).max()), 1e-12)
     share = weights / scale
     if share.shape[2] == 3:

@@ -7,13 +7,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from whyconv.lazy import alt, pd
 from whyconv.report.theme import Style
-
-if TYPE_CHECKING:
-    import altair as alt
-    import pandas as pd
 
 Domain = tuple[float, float]
 
@@ -42,8 +39,6 @@ class Frame:
 
     def panel(self, runs: pd.DataFrame, means: pd.DataFrame) -> Any:
         """Runs faint at the back, then intervals, then means; the single runs answer the pointer too."""
-        import altair as alt
-
         columns = [self.arm, self.x, self.y, self.seed, *([self.facet] if self.facet else [])]
         each = alt.Chart(inline(runs[columns])).encode(
             x=self.along_x(), y=self.along_y(field(self.y)), color=self.colour()
@@ -86,8 +81,6 @@ class Frame:
 
     def _interval(self, mean: Any) -> Any:
         """A band where there is a curve, bars where there are one or two places only."""
-        import altair as alt
-
         spread = mean.encode(y=self.along_y("low"), y2="high")
         if len(self.ticks) > 2:
             fade = self.fade(alt.FillOpacityValue, 0.15, 0.02)
@@ -101,8 +94,6 @@ class Frame:
         ``texts`` has lines with arm, place and a column ``text``, joined where a place has several. The
         selections that :meth:`fade` refers to come with it.
         """
-        import altair as alt
-
         wide = texts.pivot_table(index=self.x, columns=self.arm, values="text", aggfunc="; ".join, sort=False)
         wide = wide.fillna("not measured").reset_index()
         wide = wide.rename(columns={arm: f"arm{number}" for number, arm in enumerate(self.arms)})
@@ -126,14 +117,10 @@ class Frame:
         return alt.layer(rule, named.add_params(near, picked, shown))
 
     def tip(self, column: str, title: str, kind: Any = "quantitative") -> alt.Tooltip:
-        import altair as alt
-
         shape = ".4~g" if kind == "quantitative" else alt.Undefined
         return alt.Tooltip(field=field(column), type=kind, title=title, format=shape)
 
     def along_x(self, column: str | None = None) -> alt.X:
-        import altair as alt
-
         whole = all(float(tick).is_integer() for tick in self.ticks)
         edges = strips(self.ticks, self.log_x)
         return alt.X(
@@ -151,8 +138,6 @@ class Frame:
 
     def along_y(self, column: str) -> alt.Y:
         """The title stands flat above the axis, where it is read first."""
-        import altair as alt
-
         given = {} if self.domain is None else {"domain": list(self.domain), "nice": False}
         plain = "format(datum.value, datum.value ? '+~g' : 'd')" if self.signed else alt.Undefined
         marks = logarithmic(self.domain) if self.log_y and self.domain else []
@@ -172,8 +157,6 @@ class Frame:
         return alt.Y(field=column, type="quantitative", title=self.y_title, scale=scale, axis=axis)
 
     def colour(self) -> alt.Color:
-        import altair as alt
-
         widest = 7.2 * max(len(name) for name in self.arms) + 46
         legend = alt.Legend(
             orient="top",
@@ -190,18 +173,12 @@ class Frame:
         return self._by_arm(alt.Color, [style.color for style in self.styles], legend=legend)
 
     def dash(self) -> alt.StrokeDash:
-        import altair as alt
-
         return self._by_arm(alt.StrokeDash, [list(style.dash) for style in self.styles], legend=None)
 
     def shape(self) -> alt.Shape:
-        import altair as alt
-
         return self._by_arm(alt.Shape, [style.shape for style in self.styles])
 
     def _by_arm(self, channel: Any, values: Sequence[Any], **more: Any) -> Any:
-        import altair as alt
-
         scale = alt.Scale(domain=list(self.arms), range=list(values))
         return channel(field=field(self.arm), type="nominal", scale=scale, **more)
 
@@ -233,8 +210,6 @@ def logarithmic(domain: Domain) -> list[float]:
 
 def inline(frame: Any) -> alt.InlineData:
     """The rows of ``frame`` as part of the chart, however many; of a DataFrame Altair takes 5,000."""
-    import altair as alt
-
     return alt.InlineData(values=json.loads(frame.to_json(orient="records", double_precision=15)))
 
 

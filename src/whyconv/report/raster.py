@@ -5,10 +5,8 @@ from __future__ import annotations
 import base64
 import struct
 import zlib
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
+from whyconv.lazy import np
 
 
 def bitmap(pixels: np.ndarray, left: float, top: float, width: float, height: float) -> str:

@@ -7,20 +7,17 @@ and the trial starts over; one that cannot be written is skipped. Rows are the s
 from __future__ import annotations
 
 import hashlib
+import io
 import math
 import os
 import time
 from collections.abc import Container, Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from whyconv.errors import UserError
+from whyconv.lazy import np
 from whyconv.runner.folder import open_plain, write_whole
-
-if TYPE_CHECKING:
-    import numpy as np
-
 
 FOLDER = "checkpoints"
 VARIABLE = "WHYCONV_CHECKPOINT_SECONDS"
@@ -70,8 +67,6 @@ class Checkpoint:
 
     def load(self) -> list[np.ndarray] | None:
         """The arrays last saved, or None if there are none that can be trusted."""
-        import numpy as np
-
         try:
             with (
                 open(open_plain(self.path, os.O_RDONLY), "rb") as plain,
@@ -87,10 +82,6 @@ class Checkpoint:
         """Write the arrays, if ``every`` seconds have passed."""
         if time.monotonic() - self._written < self.every:
             return
-        import io
-
-        import numpy as np
-
         named = {f"array{i}": np.asarray(array) for i, array in enumerate(arrays)}
         buffer = io.BytesIO()
         seal = np.frombuffer(self._digest(named.values()), np.uint8)

@@ -23,12 +23,14 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from whyconv import system
+from whyconv import registry, system
 from whyconv.errors import UserError
 from whyconv.paths import cache_folder
 from whyconv.runner import environment
+from whyconv.runner.checkpoint import Checkpoint
 from whyconv.runner.environment import CPU
 from whyconv.spec import encodable, to_json
+from whyconv.trial import Trial
 
 BEAT_SECONDS = 0.3
 """Progress is reported at most this often."""
@@ -79,9 +81,6 @@ def perform(
     job: Mapping[str, Any], execute: Callable[..., Any], checkpoints: Path, send: Send, here: str = ""
 ) -> dict[str, Any]:
     """Run one trial and return how it ended as plain data; ``here`` is the id of the environment."""
-    from whyconv.runner.checkpoint import Checkpoint
-    from whyconv.trial import Trial
-
     beat = _beating(send)
     beat(0.0)
     try:
@@ -141,8 +140,6 @@ def _beating(send: Send) -> Callable[[float], None]:
 
 
 def _prepare(loads: list[str], execute: str) -> Callable[..., Any]:
-    from whyconv import registry
-
     registry.pieces("task")  # imports all pieces now, so that no trial's time includes it
     for file in loads:
         registry.load(file)
