@@ -1,20 +1,25 @@
-"""The bench of training steps judges itself: goals that are missed are told, and fail it."""
+"""Training steps against a plain loop where PyTorch would be, really run; and the words on given numbers."""
 
 import importlib
 import json
 import sys
-from itertools import cycle
 from pathlib import Path
 from types import SimpleNamespace
 
+import jax.numpy as jnp
+import numpy as np
+import optax
 import pytest
+from training import plain_loop
+
+from whyconv.spec import build
 
 BENCH = Path(__file__).parent.parent / "bench"
 
 
 @pytest.fixture
 def bench(monkeypatch, tmp_path):
-    """The script as a module, without PyTorch, on a machine that measures nothing."""
+    """The script as a module, with the threads of this process, which writes into a folder of the test."""
     monkeypatch.syspath_prepend(BENCH)
     module = importlib.import_module("training_step")
     monkeypatch.setattr(module, "allow", lambda threads: None)
@@ -55,14 +60,48 @@ def test_the_memory_alone(bench, monkeypatch, capsys, tmp_path):
     assert list(json.loads((tmp_path / "training_step_memory.json").read_text())) == ["memory"]
 
 
-def test_a_goal_is_compared_with_the_ratio_of_the_sides(bench, monkeypatch):
-    monkeypatch.setitem(sys.modules, "torch_training_step", SimpleNamespace(Loop=lambda *_: lambda: 1.0))
-    monkeypatch.setattr(bench, "whyconv_side", lambda *_: (lambda: 1.0, None, 1.0))
-    turns = cycle([(1.0, 1.0), (2.0, 2.0)])  # seconds and processor seconds, of either side
-    monkeypatch.setattr(bench, "timed", lambda epoch: next(turns))
-    for goal, met in ((1.9, True), (2.1, False)):
-        told = bench.measured(bench.Case("a network", {}, (2, 2, 1), "sgd", 1.0, {}, goal), 2, 1)
-        assert told["ratio"] == 2.0 and told["met"] is met
+class Loop:
+    """What ``torch_training_step.Loop`` is, in JAX and step by step; ``pace`` is a factor on the rate."""
+
+    pace = 1.0
+
+    def __init__(self, network, params, x, y, optimiser, rate, threads):
+        self.network, self.params = build("network", network), params
+        self.optimiser = getattr(optax, optimiser)(self.pace * rate)
+        self.batches = list(zip(np.split(x, len(x) // 8), np.split(y, len(y) // 8), strict=True))
+
+    def __call__(self):
+        def loss(f, y):
+            return jnp.logaddexp(0, -y * f)
+
+        self.params, losses = plain_loop(self.network, self.params, self.optimiser, loss, self.batches)
+        return np.mean(losses)
+
+
+@pytest.fixture
+def tiny(bench, monkeypatch):
+    """Measures a network of three neurons with both sides; the goal is given."""
+    monkeypatch.setattr(bench, "BATCH", 8)
+    monkeypatch.setattr(bench, "BATCHES", 4)
+    monkeypatch.setitem(sys.modules, "torch_training_step", SimpleNamespace(Loop=Loop))
+    case = {"network": {"name": "deep-fcn", "widths": [3]}, "shape": (2, 3, 1), "optimiser": "sgd"}
+    return lambda goal: bench.measured(bench.Case("tiny", **case, rate=0.5, options={}, goal=goal), 3, 1)
+
+
+def test_both_sides_do_the_same_training(tiny, monkeypatch):
+    told = tiny(goal=0)
+    assert told["losses_agree"] and told["first_losses"][0] == pytest.approx(
+        told["first_losses"][1], rel=1e-4
+    )
+    assert told["gflop"] == pytest.approx(8 * (3 * 2 * (6 * 3 + 3) - 2 * 6 * 3) / 1e9)
+    monkeypatch.setattr(Loop, "pace", 3.0)
+    assert not tiny(goal=0)["losses_agree"]
+
+
+def test_a_goal_is_compared_with_the_ratio_of_the_sides(tiny):
+    told = tiny(goal=0)
+    assert min(told["ratio"], told["processor_ratio"], told["whyconv_ms"], told["torch_ms"]) > 0
+    assert told["met"] is True and tiny(goal=1e9)["met"] is False
 
 
 def test_the_memory_is_that_of_the_papers_largest_trial(monkeypatch):

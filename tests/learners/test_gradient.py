@@ -84,6 +84,12 @@ def test_it_stops_at_the_first_epoch_whose_training_loss_is_small_enough():
     assert earlier <= 0.05 < looped(job, learner, facts["epochs"] - 2)[1]  # the rule looks before it leaps
 
 
+def test_a_small_loss_before_a_step_too_large_does_not_stop_it():
+    learner = Gradient(batch=None, optimiser="sgd", rate=5.0, loss="squared", tolerance=2.0, epochs=2)
+    facts = fit_of(trial(learner, m=20)).facts
+    assert facts["epochs"] == 2 and facts["stopped"] == "cap" and facts["train_loss"] > 2
+
+
 def test_a_trial_cut_short_goes_on_from_its_checkpoint_to_the_same_bits():
     spec = trial(Gradient(batch=16, epochs=60, tolerance=0.0))
     job = job_of(spec)

@@ -1,13 +1,13 @@
-"""Intervals against limits: agreement beyond the limit, contradiction beyond it on the other side."""
+"""Intervals against limits: the whole of one decides, one that straddles does not."""
 
 import pytest
 
-from whyconv.measure.estimate import Estimate
+from whyconv.measure.intervals import Interval
 from whyconv.verdict import Evidence, above, all_above, below, within, worst
 
 
-def estimate(low, high):
-    return Estimate((low + high) / 2, low, high, 5)
+def interval(low, high):
+    return Interval((low + high) / 2, low, high, 5)
 
 
 @pytest.mark.parametrize(
@@ -15,10 +15,10 @@ def estimate(low, high):
     [(2, 3, "consistent", "fails"), (0, 0.5, "fails", "consistent"), (0.5, 2, "undecided", "undecided")],
 )
 def test_one_side(low, high, lies_above, lies_below):
-    interval = estimate(low, high)
-    assert above(1, interval, "x") == Evidence(lies_above, {"x": interval})
-    assert below(1, interval, "x") == Evidence(lies_below, {"x": interval})
-    assert all_above({"x": interval, "y": estimate(5, 6)}, 1) == lies_above
+    found = interval(low, high)
+    assert above(1, found, "x") == Evidence(lies_above, {"x": found})
+    assert below(1, found, "x") == Evidence(lies_below, {"x": found})
+    assert all_above({"x": found, "y": interval(5, 6)}, 1) == lies_above
     assert all_above({}, 1) == "undecided"
 
 
@@ -30,7 +30,7 @@ def test_one_side(low, high, lies_above, lies_below):
     ],
 )  # fmt: skip
 def test_both_sides(low, high, verdict):
-    assert within(0.5, 5, estimate(low, high), "x").verdict == verdict
+    assert within(0.5, 5, interval(low, high), "x").verdict == verdict
 
 
 def test_the_worst_of_several_counts_and_all_numbers_stay():
