@@ -9,7 +9,7 @@ import optax
 import pytest
 from training import Memory, fit_of, job_of, plain_loop
 
-from whyconv.execution import paced, train_in_segments
+from whyconv.execution import paced, restored, train_in_segments
 from whyconv.learners import Job
 from whyconv.learners._optimisers import ELEMENTWISE, known, transformation
 from whyconv.learners.gradient import Gradient
@@ -123,6 +123,12 @@ def test_a_checkpoint_unlike_the_state_is_not_trusted(spoil):
     with pytest.raises(KeyboardInterrupt):
         train_in_segments(spec, job, beats.append, Memory(die_at=1, state=spoil(memory.state)))
     assert beats == [0]
+
+
+def test_a_state_of_numpy_keeps_its_precision():
+    kept = np.array([1 / 3, np.nan])
+    found = restored(np.full(2, np.nan), [kept])
+    assert found.dtype == np.float64 and found[0] == 1 / 3
 
 
 def test_segments_of_any_length_share_their_program_and_its_numbers():
