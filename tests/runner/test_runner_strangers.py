@@ -173,7 +173,8 @@ def test_the_report_shows_where_trials_failed(folder, tmp_path, monkeypatch):
             broken = row(point.trial, status="failed", result={}, trace={}, error=f"seed {point.trial.seed}")
             store.put(broken, 0.5, text)
         store.record_run(failing, "quick", [], "whyconv run fake-grid")
-    page = assemble(open_folder(folder), tmp_path / "page.html", [], "").read_text()
+    found = open_folder(folder)
+    page = assemble(found, runs_of(found), tmp_path / "page.html", [], "").read_text()
     (items,) = re.findall(r'<details class="failed">.*?<ul>(.*?)</ul>', page, re.S)
     first, second, third = items.split("<li>")[1:]
     assert "seed 0" in first and "<pre>T: &lt;one&gt;</pre>" in first
