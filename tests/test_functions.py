@@ -6,8 +6,8 @@ import sys
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from training import NoCheckpoint
 
-from conftest import NoCheckpoint
 from whyconv import api, exact, registry
 from whyconv.errors import UserError
 from whyconv.exact.fourier.activations import piecewise_linear
@@ -22,6 +22,7 @@ from whyconv.networks.pooling import ConvPool
 from whyconv.spec import build
 from whyconv.tasks.noise_laws import laplace, noise_law
 from whyconv.trial import Trial
+from whyconv.views import Thresholds
 
 FILE = '''
 import jax.numpy as jnp
@@ -241,9 +242,8 @@ def test_a_noise_law_with_its_characteristic_function_has_an_exact_risk():
 
     own, ours = (build("task", {**SIGNAL, "noise_law": name}) for name in ("own-laplace", "laplace"))
     np.testing.assert_allclose(own.oracle(), ours.oracle(), rtol=1e-6)
-    nodes = np.zeros((3, 3, 2))
-    nodes[np.arange(3), np.arange(3)] = [0.5, -0.3]
-    risks = [task.threshold_facts(_streams()[0], nodes, 0.1)["risk"] for task in (own, ours)]
+    view = Thresholds(np.tile([0.5, -0.3], (3, 1, 1)), 0.1)
+    risks = [task.facts(_streams()[0], view, exact=False, risk=True)["risk"] for task in (own, ours)]
     assert risks[0] == pytest.approx(risks[1], rel=1e-6)
 
 
@@ -263,7 +263,7 @@ def test_a_pooling_of_ones_own_sees_whole_blocks_and_shorter_ones_at_the_edge(lo
     network = DeepCNN(pool=2, pooling="own-pooling")
     with pytest.raises(UserError, match="pooling = own-pooling was given, and ReLUs can do"):
         as_deep_fcn(network, {}, (8, 8, 1))
-    assert not ConvPool(pooling="own-pooling").reads_set((3, 4)), "nothing is known of it"
+    assert ConvPool(pooling="own-pooling").view({}, (3, 4)) is None, "nothing is known of it"
 
 
 def test_the_exact_engines_know_an_activation_by_its_companion(load):

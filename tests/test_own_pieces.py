@@ -15,7 +15,7 @@ from whyconv import api
 PAGE = (Path(__file__).parent.parent / "docs" / "own-pieces.md").read_text("utf-8")
 FILES = dict(re.findall(r"^```python (own_\w+\.py)\n(.*?)^```", PAGE, re.M | re.S))
 COMMANDS = [shlex.split(line) for line in re.findall(r"^    whyconv (.*)$", PAGE, re.M)]
-SMALL = ["--set", "m=[20]", "--set", "test_size=100", "--set", "task.positions=4", "--workers", "2"]
+SMALL = ["--set", "m=[20]", "--set", "test_size=100", "--workers", "2"]
 
 
 @pytest.fixture(scope="module")

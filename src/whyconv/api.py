@@ -16,7 +16,6 @@ from typing import Any, get_args
 from whyconv import registry
 from whyconv.errors import UserError, said
 from whyconv.paths import given_path
-from whyconv.progress import Progress
 from whyconv.runner.coordinator import complete
 from whyconv.runner.events import Event, Options
 from whyconv.runner.opened import open_folder
@@ -83,6 +82,8 @@ def run(
     if watch is not None:
         summary = complete(chosen, folder, options, watch)
     else:
+        from whyconv.progress import Progress  # imports rich
+
         with Progress(chosen) as progress:
             summary = complete(chosen, folder, options, progress.watch)
     return Run(chosen, summary.points, summary.rows, folder, line, preset)

@@ -232,7 +232,7 @@ BAD = {
     ),
     "sample beyond the limit": (["run", "brutzkus.fig3a", "--set", "m=20000000"], "m = 20000000 was given"),
     "no network": (["run", "brutzkus.fig3a", "--set", "arms.MLP.network=null"], "none was given"),
-    "no example": (["run", "brutzkus.sample-complexity", "--set", "m=0,4"], "m = 0 was given"),
+    "no example": (["run", "brutzkus.sample-complexity", "--set", "m=0,4"], "m = [0, 4] was given"),
     "wrong network": (["run", "brutzkus.layerwise", "--set", "arms.Layerwise.network=mlp"], "conv-pool only"),
     "matches nobody": (["run", "brutzkus.fig3a", "--set", "arms.MLP.matches=nobody"], "no arm with"),
     "missing arm": (["run", "brutzkus.fig4", "--set", 'arms={"MLP": {"learner": "svm"}}'], "is missing"),
