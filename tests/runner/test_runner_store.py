@@ -8,6 +8,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -331,13 +332,15 @@ def as_nobody(act):
 
 
 @pytest.fixture
-def public(tmp_path):
-    """A folder that other users can reach."""
-    for place in (tmp_path, *tmp_path.parents[:3]):
+def public(folder):
+    """A folder that other users can reach, with a copy of the store; pytest closes its own again and again."""
+    with tempfile.TemporaryDirectory() as made:
+        place = Path(made)
         place.chmod(0o755)
-    yield tmp_path
-    for place in tmp_path.rglob("*"):
-        place.chmod(0o755 if place.is_dir() else 0o644)
+        shutil.copytree(folder, place / "out")
+        yield place
+        for each in place.rglob("*"):
+            each.chmod(0o755 if each.is_dir() else 0o644)
 
 
 def leftovers(folder, target):
@@ -353,22 +356,22 @@ def forbid_writing(folder):
         path.chmod(0o555 if path.is_dir() else 0o444)
 
 
-def test_a_read_only_folder_can_be_read(public, folder):
-    leftovers(folder, public / "killed")
+def test_a_read_only_folder_can_be_read(public):
+    leftovers(public / "out", public / "killed")
 
     def count(place):
         with Store.read(place) as store:
             return 99 if store.verify() else len(store.rows())
 
-    for place in (folder, public / "killed"):
+    for place in (public / "out", public / "killed"):
         forbid_writing(place)
         before = contents(place)
         assert as_nobody(lambda place=place: count(place)) == 42
         assert contents(place) == before
 
 
-def test_a_read_only_folder_with_rows_that_cannot_be_merged_is_refused(public, folder):
-    leftovers(folder, public / "copy")
+def test_a_read_only_folder_with_rows_that_cannot_be_merged_is_refused(public):
+    leftovers(public / "out", public / "copy")
     (public / "copy" / f"{FILE}-shm").unlink()
     forbid_writing(public / "copy")
 
@@ -381,7 +384,8 @@ def test_a_read_only_folder_with_rows_that_cannot_be_merged_is_refused(public, f
     assert as_nobody(act) == 0
 
 
-def test_a_read_only_folder_cannot_be_written(public, folder):
+def test_a_read_only_folder_cannot_be_written(public):
+    folder = public / "out"
     forbid_writing(folder)
 
     def act(place):
