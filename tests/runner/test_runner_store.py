@@ -333,7 +333,7 @@ def as_nobody(act):
 
 @pytest.fixture
 def public(folder):
-    """A folder that other users can reach, with a copy of the store; pytest closes its own again and again."""
+    """A folder that other users can reach, with a copy of the store; pytest may close its own at any time."""
     with tempfile.TemporaryDirectory() as made:
         place = Path(made)
         place.chmod(0o755)
