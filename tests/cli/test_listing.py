@@ -94,5 +94,5 @@ def test_plain_classes_among_the_parents_do_no_harm():
         """A piece of one's own."""
 
     told = listing._documents(Mixed)
-    assert told[:3] == ["A piece of one's own.", "What a plain class says.", "Otherwise it is as svm:"]
+    assert told[:3] == ["A piece of one's own.", "What a plain class says.", "Otherwise like svm:"]
     assert len(told) == 4 and told[3].startswith(LinearSVM.summary())
