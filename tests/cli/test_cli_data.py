@@ -272,7 +272,7 @@ def test_every_command_explains_itself_in_80_columns(whyconv, command, monkeypat
 def test_the_option_for_the_folder_is_the_same_everywhere(whyconv):
     for command in (["list"], ["run"], ["report"], ["data", "list"], ["data", "fetch"], ["data", "verify"]):
         told = " ".join(whyconv(*command, "--help")[1].split())
-        assert "--data DIR A folder of image sets; else WHYCONV_DATA, else the cache." in told
+        assert "--data DIR Folder of image sets; default WHYCONV_DATA, else the cache." in told
 
 
 def test_hints_of_the_groups(whyconv):
