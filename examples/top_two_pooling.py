@@ -1,10 +1,10 @@
-"""A network, a claim and a study of one's own, in one file.
+"""A network, a claim and a study of your own, in one file.
 
     whyconv run own.top-two --load examples/top_two_pooling.py
     whyconv check own.counts-repeats --load examples/top_two_pooling.py
 
-Top-two pooling adds the two largest activations of every filter instead of taking the largest.
-Does it still find the pattern with few samples?
+Top-two pooling adds the two largest activations of every filter, instead of taking only the largest.
+Does it still find the pattern with few examples?
 """
 
 from __future__ import annotations
@@ -45,12 +45,12 @@ class TopTwo(Network, name="own.top-two"):
 
 
 class CountsRepeats(Claim, name="own.counts-repeats"):
-    """Top-two pooling tells a pattern that stands twice from one that stands once."""
+    """Top-two pooling distinguishes a pattern that occurs twice from one that occurs once."""
 
     reference: ClassVar[str] = "this file"
     provenance: ClassVar[Any] = "derived"
     expected: ClassVar[Any] = "holds"
-    broken: ClassVar[str] = "both inputs hold the pattern twice"
+    broken: ClassVar[str] = "both inputs contain the pattern twice"
 
     def decide(self, broken: bool) -> Evidence:
         def score(times: int) -> float:
@@ -69,7 +69,7 @@ class TopTwoStudy(Study, name="own.top-two"):
     reference: ClassVar[str] = "this file"
     title: ClassVar[str] = "Two maxima instead of one"
     criterion: ClassVar[str] = "Both errors are below 0.1 at every m."
-    broken: ClassVar[str] = "Top-two pooling on scrambled inputs, whose windows see no patterns."
+    broken: ClassVar[str] = "Top-two pooling on scrambled inputs, whose windows contain no pattern."
     presets: ClassVar[Any] = {"quick": {}}
 
     m: tuple[int, ...] = (40, 80)

@@ -44,7 +44,7 @@ def test_what_is_said_of_a_claim_that_went_wrong(case, monkeypatch, capsys, tmp_
     assert raised == ("ZeroDivisionError: an <odd> size" in shown)
     assert raised == ("traceback: with --json, and in the report" in shown)
     assert "most recent call last" not in shown and shown.count("(unexpected)") == 1
-    assert shown.endswith("1 of 2 claims as recorded, every one of these with a control that flips it.")
+    assert shown.endswith("1 of 2 claims as recorded, each with a control that flips it.")
 
     Store.open(tmp_path).close()
     cli.report(tmp_path, check="own")

@@ -91,10 +91,10 @@ def test_the_list_names_damaged_files_by_their_sizes(small, folder, whyconv, mon
     for words in (
         f"in {folder}/cifar-10, damaged",
         f"{batch} has 185 bytes instead of 222; replace it by the published file, or remove it and run "
-        "whyconv data fetch cifar-10 (whyconv data verify cifar-10 tells more)",
+        "whyconv data fetch cifar-10 (details: whyconv data verify cifar-10)",
         f"in {small.cache}/mnist, damaged",
         f"{images} has {size + 1} bytes instead of {size}; whyconv data fetch mnist gets it anew "
-        "(whyconv data verify mnist tells more)",
+        "(details: whyconv data verify mnist)",
         f"in {folder}/fashion-mnist",
     ):
         assert words in " ".join(told.split())
@@ -193,7 +193,9 @@ def test_verify_without_a_set_to_check(small, whyconv):
     assert told.splitlines()[3].startswith("digits: ") and told.count("\n") == 4
     code, told, error = whyconv("data", "verify", "mnist")
     assert (code, told) == (2, "")
-    assert error == "whyconv: mnist is not here; run whyconv data fetch mnist, or give a folder by --data.\n"
+    assert (
+        error == "whyconv: mnist is not here; run whyconv data fetch mnist, or give a folder with --data.\n"
+    )
 
 
 def test_an_incomplete_set_is_not_intact(folder, whyconv):
@@ -270,7 +272,7 @@ def test_every_command_explains_itself_in_80_columns(whyconv, command, monkeypat
 def test_the_option_for_the_folder_is_the_same_everywhere(whyconv):
     for command in (["list"], ["run"], ["report"], ["data", "list"], ["data", "fetch"], ["data", "verify"]):
         told = " ".join(whyconv(*command, "--help")[1].split())
-        assert "--data DIR A folder of image sets; else WHYCONV_DATA, else the cache." in told
+        assert "--data DIR Folder of image sets; default WHYCONV_DATA, else the cache." in told
 
 
 def test_hints_of_the_groups(whyconv):

@@ -11,7 +11,7 @@ from pydantic import Field
 from whyconv import registry
 from whyconv.cli import listing
 from whyconv.cli import main as cli
-from whyconv.cli.errors import told
+from whyconv.cli.errors import sentence_for
 from whyconv.errors import LONGEST, UserError, one_sentence, said
 from whyconv.paths import given_path
 from whyconv.spec import Spec, checked
@@ -45,7 +45,7 @@ def failing(monkeypatch):
 
 
 @pytest.mark.parametrize("stream", ["> /dev/full", ">&-"])
-def test_an_output_that_cannot_be_written_is_told(stream):
+def test_an_output_that_cannot_be_written_is_reported(stream):
     command = f'"{sys.executable}" -c "from whyconv.cli.main import main; main()" list {stream}'
     done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False)
     assert done.returncode == 2
@@ -70,7 +70,7 @@ def test_a_reader_that_leaves_is_no_error():
         (UserError("so it is."), "so it is."),
     ],
 )
-def test_errors_of_user_and_machine_are_told(error, words, failing, capsys):
+def test_errors_of_user_and_system_are_reported(error, words, failing, capsys):
     with pytest.raises(SystemExit) as end:
         failing(error)
     assert end.value.code == 2
@@ -81,7 +81,7 @@ def test_errors_of_user_and_machine_are_told(error, words, failing, capsys):
     "error", [KeyError("a"), RecursionError(), OverflowError(), UnicodeError(), ValueError()]
 )
 def test_a_bug_keeps_its_traceback(error, failing):
-    assert told(error, "") is None
+    assert sentence_for(error, "") is None
     with pytest.raises(type(error)):
         failing(error)
 

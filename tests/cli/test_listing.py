@@ -68,9 +68,9 @@ def test_a_default_as_it_is_told_can_be_given_again(name):
     ("name", "own", "inherited"),
     [
         ("sequence", "'counted'", ["'images'", "'batches'", "'permuted'", "'shifted_tests'", "'shift'"]),
-        ("deep-lcn", "Own filters", ["as deep-cnn:", "'pool' x 'pool'", "'kernel', 'stride'", "'biases'"]),
-        ("k-junta", "hidden order", ["as k-pattern:", "'label_noise' = p"]),
-        ("lcn", "Own filters", ["as cnn:", "'init_law'"]),
+        ("deep-lcn", "Own filters", ["like deep-cnn:", "'pool' x 'pool'", "'kernel', 'stride'", "'biases'"]),
+        ("k-junta", "hidden order", ["like k-pattern:", "'label_noise' = p"]),
+        ("lcn", "Own filters", ["like cnn:", "'init_law'"]),
     ],
 )
 def test_settings_that_come_from_a_parent_are_explained_once_after_its_own(name, own, inherited):
@@ -94,5 +94,5 @@ def test_plain_classes_among_the_parents_do_no_harm():
         """A piece of one's own."""
 
     told = listing._documents(Mixed)
-    assert told[:3] == ["A piece of one's own.", "What a plain class says.", "Otherwise it is as svm:"]
+    assert told[:3] == ["A piece of one's own.", "What a plain class says.", "Otherwise like svm:"]
     assert len(told) == 4 and told[3].startswith(LinearSVM.summary())

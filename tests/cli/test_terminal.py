@@ -137,7 +137,7 @@ def decided(name, verdict):
     [
         (["holds"], "1 of 1 claim as recorded, with a control that flips it."),
         (["vacuous"], "0 of 1 claim as recorded."),
-        (["holds", "fails"], "1 of 2 claims as recorded, every one of these with a control that flips it."),
+        (["holds", "fails"], "1 of 2 claims as recorded, each with a control that flips it."),
     ],
 )
 def test_the_last_line_of_a_check(verdicts, words, capsys, monkeypatch):

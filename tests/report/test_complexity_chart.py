@@ -197,7 +197,7 @@ def test_arms_at_one_place_stand_beside_each_other_in_their_order():
 def test_the_triangles_are_explained():
     several = measured().assign(cap=[1000, 1000, 1000, 1000, 700, 900])
     several.loc[5, "m"] = NAN
-    assert "not reached by the largest m looked at" in said(drawn(several))
+    assert "not reached by the largest m tried" in said(drawn(several))
     reached = drawn(measured()[:4])
     assert triangles(reached) == [] and "not reached" not in said(reached)
     assert triangles(drawn(measured().assign(m=NAN)))[0][0]["cap"] == 1000

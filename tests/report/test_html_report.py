@@ -181,7 +181,7 @@ def test_what_one_repetition_cannot_decide_is_no_alarm():
     means = summarise(pd.DataFrame({"arm": ["a", "b"], "test_error": [0.2, 0.3]}), ["arm"], "test_error")
     told = render(Page("t", sections=[section(figures={}, judgement=neither, summary=means)]))
     assert "did not change" not in told and "gave another verdict" not in told
-    assert "1 study is undecided with the control; more seeds may decide." in told
+    assert "1 study is undecided, as is the control; more seeds may decide." in told
     assert "One repetition leaves the verdict and the control undecided: more seeds are needed." in told
     assert "Test error of one repetition: no intervals (2 lines)" in told
     assert "∞" not in told[told.index("Test error of one") : told.index("Settings")]

@@ -1,1 +1,1 @@
-"""The command line, a thin skin over :mod:`whyconv.api`: commands, listings, progress, tables."""
+"""The command line, a thin layer over :mod:`whyconv.api`: commands, listings, tables."""

@@ -1,4 +1,4 @@
-"""``whyconv data``: which image sets are here, their download, their check; a skin over the loader."""
+"""``whyconv data``: list, download and check image sets."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from whyconv.tasks.images.catalogue import SETS, known
 from whyconv.tasks.images.places import cache, find, mend, places, unpacked, wrong_sizes
 
 data_app = typer.Typer(
-    help="Real images: what is here, download, check.",
+    help="List, download and check sets of real images.",
     rich_markup_mode=None,
     epilog="Example: whyconv data fetch mnist",
 )
@@ -29,7 +29,7 @@ Data = Annotated[
         "--data",
         metavar="DIR",
         parser=given_path,
-        help="A folder of image sets; else WHYCONV_DATA, else the cache.",
+        help="Folder of image sets; default WHYCONV_DATA, else the cache.",
     ),
 ]
 
@@ -40,20 +40,15 @@ def use(data: Path | None) -> None:
         images.use_folder(data)
 
 
-@data_app.callback()
-def _data() -> None:
-    """Real images: what is here, download, check."""
-
-
 @data_app.command("list", epilog="Examples: whyconv data list; whyconv data list --data DIR --json")
 def list_(
     data: Data = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Every image set: where it is, or what its download takes. Looks at names and sizes of files only."""
+    """List the image sets: where each is, or how large its download is. Reads only names and sizes."""
     use(data)
-    told = [_about(name) for name in SETS]
-    print(json.dumps(told, indent=2) if as_json else "\n".join(map(_text, told)))
+    facts = [_about(name) for name in SETS]
+    print(json.dumps(facts, indent=2) if as_json else "\n".join(map(_text, facts)))
 
 
 @data_app.command(
@@ -63,7 +58,7 @@ def fetch(
     name: Annotated[list[str], typer.Argument(metavar="NAME", help="mnist, fashion-mnist, cifar-10.")],
     data: Data = None,
 ) -> None:
-    """Download image sets into the cache and check them. What is here and intact stays as it is."""
+    """Download image sets into the cache and check them. Sets that are here and intact are left alone."""
     from whyconv.tasks.images.download import fetch as download
 
     use(data)
@@ -92,7 +87,7 @@ def verify(
     name: Annotated[list[str] | None, typer.Argument(metavar="NAME", help="Default: all.")] = None,
     data: Data = None,
 ) -> None:
-    """Check all files that are here against their published sums. Exit 2 if one is damaged or lacking."""
+    """Check files against their published checksums. Exit 2 if one is damaged or missing."""
     from whyconv.cli.terminal import complain
 
     use(data)
@@ -100,7 +95,7 @@ def verify(
     for each in found if name else ():
         if not found[each] and not known(each).embedded:
             what = unpacked(each) or f"{each} is not here"
-            raise UserError(f"{what}; run whyconv data fetch {each}, or give a folder by --data.")
+            raise UserError(f"{what}; run whyconv data fetch {each}, or give a folder with --data.")
     good = True
     for each in name or SETS:
         if known(each).embedded:
@@ -123,17 +118,17 @@ def verify(
 
 
 def _known(given: Sequence[str]) -> Sequence[str]:
-    """The names as given; one that no set has is refused before any file is read or downloaded."""
+    """The names as given; an unknown one is refused before any file is read or downloaded."""
     for each in given:
         known(each)
     return given
 
 
 def _about(name: str) -> dict[str, Any]:
-    """One set in plain data; no file is read. It is here if all its files have the published sizes."""
+    """One set as JSON data; reads no file. It is here if all its files have their published sizes."""
     about, place = known(name), find(name)
     batches = place.batches if place else about.batches
-    told = {
+    facts = {
         "name": name,
         "summary": images.describe(name),
         "here": images.here(name) and not (place and wrong_sizes(name, place)),
@@ -143,9 +138,9 @@ def _about(name: str) -> dict[str, Any]:
         "download_bytes": about.download,
     }
     if about.embedded:
-        return told
+        return facts
     damaged = {path: why for each in places(name) for path, why in wrong_sizes(name, each).items()}
-    return told | {
+    return facts | {
         "folder": str(place.folder) if place else None,
         "batches": batches,
         "incomplete": {str(each.folder): each.missing for each in places(name) if each.missing},
@@ -154,20 +149,20 @@ def _about(name: str) -> dict[str, Any]:
     }
 
 
-def _text(told: dict[str, Any]) -> str:
-    """One set for people, fitted to the terminal."""
-    if told["embedded"]:
+def _text(facts: dict[str, Any]) -> str:
+    """One set as text, fitted to the terminal."""
+    if facts["embedded"]:
         lines = ["always here"]
-    elif told["folder"]:
-        lines = [f"in {told['folder']}{'' if told['here'] else ', damaged'}"]
+    elif facts["folder"]:
+        lines = [f"in {facts['folder']}{'' if facts['here'] else ', damaged'}"]
     else:
-        size = told["download_bytes"] / 1e6
-        lines = [f"not here; whyconv data fetch {told['name']} downloads {size:.1f} MB"]
-    for folder, files in told.get("incomplete", {}).items():
+        size = facts["download_bytes"] / 1e6
+        lines = [f"not here; whyconv data fetch {facts['name']} downloads {size:.1f} MB"]
+    for folder, files in facts.get("incomplete", {}).items():
         lines.append(f"{folder} lacks {', '.join(files)}")
-    for path, why in told.get("damaged", {}).items():
-        lines.append(f"{path} {why} (whyconv data verify {told['name']} tells more)")
-    lines += [told["unpacked"]] if told.get("unpacked") else []
+    for path, why in facts.get("damaged", {}).items():
+        lines.append(f"{path} {why} (details: whyconv data verify {facts['name']})")
+    lines += [facts["unpacked"]] if facts.get("unpacked") else []
     width = min(shutil.get_terminal_size((80, 24)).columns, 120)
     first, later = " " * 15, " " * 17
     wrapped = [
@@ -179,6 +174,6 @@ def _text(told: dict[str, Any]) -> str:
             break_long_words=False,
             break_on_hyphens=False,
         )
-        for line in (told["summary"], *lines)
+        for line in (facts["summary"], *lines)
     ]
-    return f"{told['name']:<15}" + "\n".join(wrapped).lstrip()
+    return f"{facts['name']:<15}" + "\n".join(wrapped).lstrip()

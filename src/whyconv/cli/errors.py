@@ -1,4 +1,4 @@
-"""How a command ends: an error of the user or of the machine in a sentence, a bug with its traceback."""
+"""How a command ends: an error of the user or of the system in one sentence, a bug with its traceback."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ import typer
 from whyconv.errors import UserError, said
 
 UsageError: Any = typer.BadParameter.__bases__[0]
-"""Any complaint of the option parser; Typer gives this class no public name."""
+"""Any error of the option parser; Typer has no public name for this class."""
 
 
 def require_text(words: list[str]) -> None:
-    """Refuse arguments that are not text: what is not UTF-8 can be neither stored nor shown."""
+    """Refuse arguments that are not valid UTF-8: they can be neither stored nor printed."""
     for word in words:
         if "\0" in word or any("\ud800" <= each <= "\udfff" for each in word):
             raise UserError(f"the argument {word!a} was given; give text in UTF-8.")
 
 
 def require_output() -> None:
-    """Have the three standard streams open, or a file that is opened next would take the place of one."""
+    """Open standard streams that are closed: else the next file opened would take their place."""
     closed = sys.stdout is None
     with suppress(OSError):
         while (fd := os.open(os.devnull, os.O_RDWR)) <= 2:
@@ -32,24 +32,24 @@ def require_output() -> None:
         os.close(fd)
     if closed:
         raise UserError("standard output is closed; send it to a file, or to /dev/null.")
-    with suppress(AttributeError):  # a terminal that lacks a character shows its number
+    with suppress(AttributeError):  # characters that the terminal lacks are escaped
         sys.stdout.reconfigure(errors="backslashreplace")  # pyright: ignore[reportAttributeAccessIssue]
 
 
 def finish_output() -> None:
-    """Write out what is printed but still held, while a failure can still be told."""
+    """Flush standard output while a failure can still be reported."""
     if sys.stdout is not None:
         sys.stdout.flush()
 
 
-def told(error: Any, subcommand: str) -> str | None:
-    """The sentence for an error of the user or of the machine; None for anything else, which is a bug."""
+def sentence_for(error: Any, subcommand: str) -> str | None:
+    """The sentence for an error of the user or of the system; None for anything else, which is a bug."""
     if isinstance(error, UserError):
         return str(error)
     if isinstance(error, UsageError):
         return f"{error.format_message().rstrip('.?')}; see whyconv {subcommand}--help."
     if isinstance(error, MemoryError):
-        return "there is not enough memory for this; ask for less, or end what else uses it, and try again."
+        return "there is not enough memory; ask for less or close other programs, and try again."
     return _of_system(error) if isinstance(error, OSError) else None
 
 
@@ -61,11 +61,11 @@ def _of_system(error: OSError) -> str:
         return f"{os.fsdecode(error.filename)}: {why}; give a path that can be used."
     if error.errno in (errno.ENOSPC, errno.EDQUOT):
         return f"the disk or standard output is full ({why}); free some space and run the same command again."
-    return f"the system refused: {why}; see to that and run the same command again."
+    return f"the system refused: {why}; fix that and run the same command again."
 
 
 def output_works() -> bool:
-    """Whether all that was printed can be written. If not, the rest goes nowhere: Python would complain."""
+    """Whether standard output works. If not, the rest is discarded: Python would complain at exit."""
     try:
         finish_output()
         return True
@@ -75,6 +75,6 @@ def output_works() -> bool:
 
 
 def leave_output() -> None:
-    """Send the rest of standard output to nowhere."""
+    """Discard the rest of standard output."""
     with suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,4 +1,4 @@
-"""``whyconv exact``: exact population quantities from the command line, a skin over :mod:`whyconv.exact`."""
+"""``whyconv exact``: exact population quantities of :mod:`whyconv.exact`."""
 
 from __future__ import annotations
 
@@ -22,12 +22,7 @@ exact_app = typer.Typer(
 )
 
 MOST_BITS = 1_000_000
-"""Weights that are drawn and looked through in a second or so; each engine has its own limit besides."""
-
-
-@exact_app.callback()
-def _exact() -> None:
-    """Exact population quantities, without sampling."""
+"""Drawing this many weights takes about a second; each engine has a limit of its own."""
 
 
 exact_app.command(epilog="Example: whyconv exact sizes --n 32 --k 5 --eps 0.1 --delta 0.1")(sizes)
@@ -40,20 +35,20 @@ exact_app.command(epilog="Example: whyconv exact sizes --n 32 --k 5 --eps 0.1 --
 )
 def gradient(
     n: Annotated[int, typer.Option(help="Input bits.")] = 1024,
-    k: Annotated[int, typer.Option(help="Bits of the parity to learn; the first k.")] = 10,
+    k: Annotated[int, typer.Option(help="Bits of the parity: the first k.")] = 10,
     activation: Annotated[str, typer.Option(help="tanh, sigmoid, erf, relu or clipped-relu.")] = "tanh",
-    weights: Annotated[str, typer.Option(help="gaussian, or signs: +-scale.")] = "gaussian",
+    weights: Annotated[str, typer.Option(help="gaussian, or signs (+-scale).")] = "gaussian",
     scale: Annotated[str | None, typer.Option(help="Standard deviation or size; default 1/sqrt(n).")] = None,
     bias: Annotated[str, typer.Option(help="A number or a fraction, as in -8/9.")] = "0.3",
-    seed: Annotated[int, typer.Option(help="Of the weights.")] = 0,
+    seed: Annotated[int, typer.Option(help="Seed of the weights.")] = 0,
     den: Annotated[int | None, typer.Option(help="Round weights to multiples of 1/den.")] = None,
-    engine: Annotated[str | None, typer.Option(help="Instead of the one that fits.")] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    engine: Annotated[str | None, typer.Option(help="Engine, instead of the one that fits.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """The gradient of one neuron at initialisation when a parity is to be learnt (Theorem 12 of Malach).
+    """The gradient of one neuron at initialisation, for a parity (Theorem 12 of Malach & Shalev-Shwartz).
 
-    Hinge loss, all 2^n inputs, readout u = 1: dL/dw_j = -g_j. Tells how large g is on the bits of the
-    parity and outside, and whether a step of size 1 would change the weights at all in float32 and float64.
+    Hinge loss, all 2^n inputs, readout u = 1: dL/dw_j = -g_j. Shows how large g is on the bits of the
+    parity and on the others, and whether a step of size 1 changes the weights at all in float32 and float64.
     """
     from whyconv import exact
 
@@ -69,7 +64,7 @@ def gradient(
     g = exact.partials(activation, vector, shift, range(k), engine)
     readout = abs(exact.coefficient(activation, vector, shift, range(k), engine=engine))
     used = {"engine": g.choice, "readout_engine": readout.choice}
-    told = {
+    found = {
         "neuron": {"n": n, "k": k, "activation": activation, "weights": weights, "scale": scale, "bias": bias}
         | {"seed": seed, "den": den},
         **{what: {"name": each.engine, "reason": each.reason} for what, each in used.items() if each},
@@ -77,11 +72,11 @@ def gradient(
         "worst_relative_error": _finite(np.max(g.relative_error)),
         "readout_relative_error": _finite(readout.relative_error),
     } | _findings(g, readout, vector, k)
-    print(json.dumps(told, indent=2) if as_json else _text(told))
+    print(json.dumps(found, indent=2) if as_json else _text(found))
 
 
 def _finite(error: Any) -> float | None:
-    """None where a value is 0 and its error is not, as JSON has no infinity."""
+    """None for an infinite relative error (of a value 0), since JSON has no infinity."""
     return float(error) if isfinite(error) else None
 
 
@@ -90,8 +85,8 @@ def _size(error: float | None) -> str:
 
 
 def _number(name: str, text: str) -> Fraction:
-    """Decimals and fractions are taken exactly: 0.3 is 3/10. Exponents are looked at first: a fraction writes
-    all digits of 1e999999999 out.
+    """The exact number: 0.3 is 3/10. Exponents are checked first: a fraction would write out all digits of
+    1e999999999.
     """
     try:
         if any(abs(Decimal(part).adjusted()) > 400 for part in text.split("/")):
@@ -125,10 +120,10 @@ def _draw(n: int, weights: str, scale: str | None, seed: int, den: int | None) -
 
 
 def _findings(g: Any, readout: Any, vector: list[Any], k: int) -> dict[str, Any]:
-    """Sizes of the gradient ``g`` and what floats make of it; log10 too, as values may underflow."""
+    """Sizes of the gradient ``g`` and its effect in floats; log10 too, as values may underflow."""
     from whyconv.exact import FourierGap
 
-    def told(number: Any) -> dict[str, Any]:
+    def described(number: Any) -> dict[str, Any]:
         digits = None if number.mantissa == 0 else number.log10
         return {"text": str(number), "value": number.value, "log10": digits}
 
@@ -140,42 +135,42 @@ def _findings(g: Any, readout: Any, vector: list[Any], k: int) -> dict[str, Any]
     length = float(np.linalg.norm(held))
     sides = {"inside": g[:k], "outside": g[k:]}
     return {
-        name: {"smallest": told(side.smallest()), "largest": told(side.largest())}
+        name: {"smallest": described(side.smallest()), "largest": described(side.largest())}
         for name, side in sides.items()
         if len(side)
     } | {
-        "norm": told(g.norm()),
-        "readout": told(readout),
-        "fourier_gap": told(FourierGap.of(g, np.arange(len(vector)) < k).gap),
-        "relative_step": told(g.norm() * (1 / length if length else 0.0)),
+        "norm": described(g.norm()),
+        "readout": described(readout),
+        "fourier_gap": described(FourierGap.of(g, np.arange(len(vector)) < k).gap),
+        "relative_step": described(g.norm() * (1 / length if length else 0.0)),
         "eps": {"float32": float(np.finfo(np.float32).eps), "float64": float(np.finfo(np.float64).eps)},
         "changed": {"float32": changed(np.float32), "float64": changed(np.float64)},
     }
 
 
-def _text(told: dict[str, Any]) -> str:
-    neuron, n = told["neuron"], told["neuron"]["n"]
+def _text(found: dict[str, Any]) -> str:
+    neuron, n = found["neuron"], found["neuron"]["n"]
     lines = [
         ("neuron", ", ".join(f"{name} {value}" for name, value in neuron.items() if value is not None)),
-        ("engine", "{name}: {reason}".format(**told["engine"])),
+        ("engine", "{name}: {reason}".format(**found["engine"])),
     ]
-    if told["readout_engine"]["name"] != told["engine"]["name"]:
-        lines.append(("engine of dL/du", "{name}: {reason}".format(**told["readout_engine"])))
+    if found["readout_engine"]["name"] != found["engine"]["name"]:
+        lines.append(("engine of dL/du", "{name}: {reason}".format(**found["readout_engine"])))
     for side, name in (("inside", "|g_j|, j in I"), ("outside", "|g_j|, j not in I")):
-        if side in told:
+        if side in found:
             lines.append(
-                (name, "{} to {}".format(*(told[side][end]["text"] for end in ("smallest", "largest"))))
+                (name, "{} to {}".format(*(found[side][end]["text"] for end in ("smallest", "largest"))))
             )
     lines += [
-        ("Fourier gap", told["fourier_gap"]["text"]),
-        ("|g|", f"{told['norm']['text']}, which is {told['relative_step']['text']} of |w|"),
-        ("|dL/du|", told["readout"]["text"]),
+        ("Fourier gap", found["fourier_gap"]["text"]),
+        ("|g|", f"{found['norm']['text']}, which is {found['relative_step']['text']} of |w|"),
+        ("|dL/du|", found["readout"]["text"]),
         *(
-            (dtype, f"eps {told['eps'][dtype]:.1e}: a step of size 1 changes {count:,} of {n:,} weights")
-            for dtype, count in told["changed"].items()
+            (dtype, f"eps {found['eps'][dtype]:.1e}: a step of size 1 changes {count:,} of {n:,} weights")
+            for dtype, count in found["changed"].items()
         ),
-        ("rounding", f"relative error of g at most {_size(told['worst_relative_error'])}"),
-        ("", f"relative error of dL/du {_size(told['readout_relative_error'])}"),
-        ("seconds", f"{told['seconds']:.2f}"),
+        ("rounding", f"relative error of g at most {_size(found['worst_relative_error'])}"),
+        ("", f"relative error of dL/du {_size(found['readout_relative_error'])}"),
+        ("seconds", f"{found['seconds']:.2f}"),
     ]
     return "\n".join(f"{name:<20}{text}" for name, text in lines)

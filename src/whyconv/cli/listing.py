@@ -1,4 +1,4 @@
-"""What there is, in words: all pieces, one piece with its settings, or one study with its forecast."""
+"""``whyconv list``: all pieces, one piece with its settings, or one study with its forecast."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from whyconv.text import count, rough_duration
 
 
 def everything(paper: str = "") -> dict[str, list[dict[str, str]]]:
-    """Every piece and function by kind, or those of a paper: its name, its first line, its reference."""
+    """Name, summary and reference of every piece and function, or of those of a paper, by kind."""
     order = ("study", "claim", "task", "network", "learner")
     return {
         plural: [
@@ -65,7 +65,7 @@ def one(name: str) -> dict[str, Any]:
 
 
 def _function(function: Named) -> dict[str, Any]:
-    """A function: what it computes, and which pieces may name it in which setting."""
+    """A function: its docstring, and the settings of pieces that accept it."""
     users = [
         f"{setting} of {piece.name}"
         for kind in registry.KINDS
@@ -73,20 +73,20 @@ def _function(function: Named) -> dict[str, Any]:
         for setting, choice in choices(piece).items()
         if choice.kind == function.kind and function.fits(piece)
     ]
-    told = [inspect.cleandoc(function.__doc__ or ""), f"May be named by {', '.join(users)}." if users else ""]
+    where = f"Can be given as {', '.join(users)}." if users else ""
     return {
         "kind": function.kind,
         "name": function.name,
-        "text": "\n\n".join(filter(None, told)),
+        "text": "\n\n".join(filter(None, (inspect.cleandoc(function.__doc__ or ""), where))),
         "reference": function.reference,
         "settings": {},
     }
 
 
 def _documents(piece: type[Piece]) -> list[str]:
-    """What a piece says of itself, then what the classes say that it has settings from, nearest first.
+    """The docstring of a piece, then those of the classes that its settings come from, nearest first.
 
-    What every piece of its kind says is left out; a piece that it is made from is named.
+    That of its kind is left out; a base that is a piece itself is named.
     """
     contract = next(base for base in piece.__mro__ if "kind" in vars(base))
     shared = [
@@ -94,16 +94,16 @@ def _documents(piece: type[Piece]) -> list[str]:
         for base in piece.__mro__[1:]
         if base not in contract.__mro__ and (issubclass(base, Piece) or base.__module__ == piece.__module__)
     ]
-    told = [inspect.cleandoc(piece.__doc__ or "")]
+    texts = [inspect.cleandoc(piece.__doc__ or "")]
     for base in shared:
         text, name = inspect.cleandoc(base.__doc__ or ""), vars(base).get("name", "")
-        if text and text not in told:
-            told += [f"Otherwise it is as {name}:", text] if name else [text]
-    return told
+        if text and text not in texts:
+            texts += [f"Otherwise like {name}:", text] if name else [text]
+    return texts
 
 
 def _allowed(about: dict[str, Any]) -> str:
-    """The values a setting may have, from its JSON schema."""
+    """The values that a setting accepts, from its JSON schema."""
     parts = [part for part in about.get("anyOf", [about]) if part.get("type") != "null"]
     words = []
     for part in parts:
@@ -154,28 +154,28 @@ def study(name: str) -> dict[str, Any]:
 
 
 def _settings(piece: type[Any]) -> dict[str, dict[str, Any]]:
-    """Every setting of a study with its default, and what the preset quick sets differently in it."""
+    """Every setting of a study with its default, and what the preset quick changes in it."""
     default, changes = piece(), piece.presets.get("quick", {})
     quick = configure(piece.name) if changes else default
-    told: dict[str, dict[str, Any]] = {
+    settings: dict[str, dict[str, Any]] = {
         field: {"default": _value(getattr(default, field))} for field in sorted(piece.model_fields)
     }
     for path in changes:
         here, there = (_value(_at(study, path)) for study in (default, quick))
         if here != there:
-            told[path.partition(".")[0]].setdefault("quick", {})[path] = there
-    return told
+            settings[path.partition(".")[0]].setdefault("quick", {})[path] = there
+    return settings
 
 
 def _at(value: Any, path: str) -> Any:
-    """The setting of a path such as ``task.positions``."""
+    """The setting at a path such as ``task.positions``."""
     for part in path.split("."):
         value = getattr(value, part) if isinstance(value, Spec) else value[part]
     return value
 
 
 def _value(value: Any) -> Any:
-    """A setting as --set takes it: a piece is its name alone where all its own settings are the defaults."""
+    """A setting as ``--set`` accepts it: a piece with default settings is just its name."""
     if isinstance(value, Spec) and not isinstance(value, Piece):
         return {name: _value(getattr(value, name)) for name in type(value).model_fields}
     return _named(plain(value))
@@ -189,27 +189,27 @@ def _named(value: Any) -> Any:
     return value
 
 
-def text(told: dict[str, Any]) -> str:
-    """The same for people, fitted to the terminal."""
+def text(listed: dict[str, Any]) -> str:
+    """A listing as text, fitted to the terminal."""
     width = min(shutil.get_terminal_size((80, 24)).columns, 120)
-    if "studies" in told:
-        return _pieces(told, width)
-    return _study(told, width) if "study" in told else _piece(told, width)
+    if "studies" in listed:
+        return _pieces(listed, width)
+    return _study(listed, width) if "study" in listed else _piece(listed, width)
 
 
-def _piece(told: dict[str, Any], width: int) -> str:
-    lines = [f"{told['kind']} {told['name']}"]
-    lines += [wrapped(told["reference"], width)] if told["reference"] else []
-    lines += ["", wrapped(told["text"], width), ""]
-    for field, about in told["settings"].items():
+def _piece(listed: dict[str, Any], width: int) -> str:
+    lines = [f"{listed['kind']} {listed['name']}"]
+    lines += [wrapped(listed["reference"], width)] if listed["reference"] else []
+    lines += ["", wrapped(listed["text"], width), ""]
+    for field, about in listed["settings"].items():
         default = "" if about["default"] is None else f", default {json.dumps(about['default'])}"
         lines += _indented(f"{field}: {about['allowed']}{default}", width)
     return "\n".join(lines)
 
 
-def _pieces(told: dict[str, Any], width: int) -> str:
+def _pieces(listed: dict[str, Any], width: int) -> str:
     lines = []
-    for kind, pieces in told.items():
+    for kind, pieces in listed.items():
         if not pieces:
             continue
         lines.append(kind.upper())
@@ -223,21 +223,21 @@ def _pieces(told: dict[str, Any], width: int) -> str:
         lines.append("")
     papers = {
         piece["name"].partition(".")[0]: piece["reference"].partition(", ")[0]
-        for piece in told["studies"] + told["claims"]
+        for piece in listed["studies"] + listed["claims"]
     }
     lines += [f"{short}: {authors}" for short, authors in sorted(papers.items())]
-    more = "whyconv list NAME tells more: a study's grid, presets and forecast, a piece's settings."
+    more = "whyconv list NAME shows more: a study's grid, presets and forecast, a piece's settings."
     return "\n".join([*lines, wrapped(more, width)])
 
 
-def _study(told: dict[str, Any], width: int) -> str:
+def _study(listed: dict[str, Any], width: int) -> str:
     def paragraph(text: str) -> list[str]:
         return textwrap.wrap(unmarked(text), width, subsequent_indent="  ", break_on_hyphens=False)
 
-    lines = [*paragraph(f"{told['study']} - {told['summary']}"), *paragraph(told["reference"]), ""]
-    lines += paragraph(f"criterion: {told['criterion']}") + paragraph(f"control: {told['control']}")
+    lines = [*paragraph(f"{listed['study']} - {listed['summary']}"), *paragraph(listed["reference"]), ""]
+    lines += paragraph(f"criterion: {listed['criterion']}") + paragraph(f"control: {listed['control']}")
     lines += ["", "settings with their defaults (--set NAME=VALUE):"]
-    for field, setting in told["settings"].items():
+    for field, setting in listed["settings"].items():
         quick = ", ".join(
             f"{'' if path == field else f'{path} = '}{_shown(value)}"
             for path, value in setting.get("quick", {}).items()
@@ -245,8 +245,8 @@ def _study(told: dict[str, Any], width: int) -> str:
         default = _shown(setting["default"])
         lines += _indented(f"{field}: {default}{f'; quick: {quick}' if quick else ''}", width)
     lines.append("")
-    about = "about " if told["adaptive"] else ""
-    for name, preset in told["presets"].items():
+    about = "about " if listed["adaptive"] else ""
+    for name, preset in listed["presets"].items():
         trials, seeds = count(preset["trials"], "trial"), count(preset["seeds"], "seed")
         lines += paragraph(
             f"preset {name}: {about}{trials}, {seeds}, about "
@@ -256,17 +256,17 @@ def _study(told: dict[str, Any], width: int) -> str:
         if preset["data"]:
             lines += _indented(preset["data"], width)
         for label, values in preset["grid"].items():
-            first = ", first" if label == "m" and told["adaptive"] else ""
+            first = ", first" if label == "m" and listed["adaptive"] else ""
             between = "; " if any("," in str(value) for value in values) else ", "
             lines += _indented(f"{label}{first}: {between.join(str(value) for value in values)}", width)
     return "\n".join(lines)
 
 
 def _indented(text: str, width: int) -> list[str]:
-    """A line below a heading, wrapped."""
+    """A line below a heading, wrapped and indented."""
     return textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False)
 
 
 def _shown(value: Any) -> str:
-    """A setting as on the command line: a word as it is, anything else as JSON."""
+    """A setting as on the command line: a string as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value)

@@ -1,4 +1,8 @@
-"""The command line, a thin skin over :mod:`whyconv.api`. Exit codes: 0 good, 1 not as hoped, 2 bad input."""
+"""The command line, a thin layer over :mod:`whyconv.api`.
+
+Exit codes: 0 good; 1 a trial failed, a verdict is not as recorded, or a store is damaged; 2 bad input;
+130 interrupted.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +25,7 @@ from whyconv.cli.errors import (
     output_works,
     require_output,
     require_text,
-    told,
+    sentence_for,
 )
 from whyconv.cli.exact import exact_app
 from whyconv.errors import UserError
@@ -41,7 +45,7 @@ from whyconv.waiting import planning
 
 app = typer.Typer(
     name="whyconv",
-    help="What are locality, weight sharing and max-pooling worth? Theorems and figures, run and judged.",
+    help="What are locality, weight sharing and max-pooling worth? Runs and judges theorems and figures.",
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
@@ -49,9 +53,9 @@ app = typer.Typer(
 )
 
 LONGEST = 1000
-"""Letters of a sentence on what a folder holds, which may have come from anywhere."""
+"""Characters printed of a sentence about a folder, which may come from anywhere."""
 NAMED = 10
-"""Damages that are named beside what was asked for."""
+"""Damages that ``report`` and ``export`` name; ``verify`` names all."""
 
 GROUPS = {"exact": exact_app, "data": data_app}
 for _name, _group in GROUPS.items():
@@ -60,19 +64,17 @@ for _name, _group in GROUPS.items():
 
 @app.callback(invoke_without_command=True)
 def _options(
-    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if version:
         print(__version__)
         raise typer.Exit()
 
 
-Load = Annotated[
-    list[str] | None, typer.Option(help="A file of your own tasks, networks, learners, studies, claims.")
-]
+Load = Annotated[list[str] | None, typer.Option(help="A Python file of your own pieces; may be repeated.")]
 Folder = Annotated[
     Path,
-    typer.Argument(metavar="DIR", parser=given_path, help="A folder of rows, as made by run --out DIR."),
+    typer.Argument(metavar="DIR", parser=given_path, help="Folder of rows, made by run --out DIR."),
 ]
 
 
@@ -86,53 +88,53 @@ def list_(
     ] = None,
     load: Load = None,
     data: Data = None,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """What there is: studies, claims, tasks, networks, learners; or one of them in detail."""
+    """List studies, claims, tasks, networks, learners and functions, or show one in detail."""
     use(data)
     for file in load or ():
         registry.load(file)
-    told = listing.everything() if name is None else listing.one(name)
-    print(json.dumps(told, indent=2) if as_json else listing.text(told))
+    listed = listing.everything() if name is None else listing.one(name)
+    print(json.dumps(listed, indent=2) if as_json else listing.text(listed))
 
 
 @app.command(epilog="Example: whyconv run brutzkus.fig3a --preset paper --set task.positions=20 --out my-run")
 def run(
     study: Annotated[list[str], typer.Argument(metavar="STUDY|PAPER", help="Studies, or all of a paper.")],
     preset: Annotated[
-        str, typer.Option(help="quick takes a minute or so, paper has the paper's sizes.")
+        str, typer.Option(help="quick takes minutes, paper has the paper's sizes; list STUDY shows all.")
     ] = "quick",
     set_: Annotated[
-        list[str] | None, typer.Option("--set", help="A setting, as in task.positions=20.")
+        list[str] | None, typer.Option("--set", help="Change a setting, as in task.positions=20.")
     ] = None,
-    seeds: Annotated[int | None, typer.Option(help="Repetitions.")] = None,
+    seeds: Annotated[int | None, typer.Option(help="Number of repetitions.")] = None,
     out: Annotated[
         Path | None,
-        typer.Option(metavar="DIR", parser=given_path, help="Where rows go; default whyconv-runs."),
+        typer.Option(metavar="DIR", parser=given_path, help="Folder for rows; default whyconv-runs."),
     ] = None,
-    workers: Annotated[int | None, typer.Option(help="Worker processes; default one a core.")] = None,
+    workers: Annotated[int | None, typer.Option(help="Worker processes; default one per core.")] = None,
     load: Load = None,
     data: Data = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed trials again.")] = False,
     fail_fast: Annotated[bool, typer.Option("--fail-fast", help="Stop at the first failed trial.")] = False,
     limit: Annotated[
-        float, typer.Option(help="Seconds without progress after which a trial is hung.")
+        float, typer.Option(help="Kill a trial that reports no progress for this many seconds.")
     ] = 300.0,
     strict_environment: Annotated[
-        bool, typer.Option("--strict-environment", help="Compute rows of another environment anew.")
+        bool, typer.Option("--strict-environment", help="Recompute rows of other environments.")
     ] = False,
     force: Annotated[
-        bool, typer.Option("--force", help="Start also what does not fit into cores, memory or disk.")
+        bool, typer.Option("--force", help="Run even what does not fit into cores, memory or disk.")
     ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Verdict, means and tables, for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Run a study's missing trials, show its means and its verdict. The same command again resumes."""
+    """Run a study's missing trials, then print means and verdict. The same command again resumes."""
     use(data)
     for file in load or ():
         registry.load(file)
     names = [name for each in study for name in api.chosen_studies(each)]
     for name in names[1:]:
-        configure(name, preset, set_ or (), seeds)  # refused before the first runs, which refuses itself
+        configure(name, preset, set_ or (), seeds)  # refuses bad settings before the first study runs
     done = []
     for name in names:
         if len(names) > 1:
@@ -148,8 +150,8 @@ def run(
             terminal.complain(str(stop))
             raise typer.Exit(1) from None
     if as_json:
-        told = [_run_as_json(each) for each in done]
-        print(_json(told[0] if len(names) == 1 else told))
+        results = [_run_as_json(each) for each in done]
+        print(_json(results[0] if len(names) == 1 else results))
     elif len(names) == 1:
         terminal.print_means(done[0])
         terminal.print_judgement(done[0])
@@ -166,20 +168,20 @@ def run(
 
 @app.command(epilog="Examples: whyconv check brutzkus; whyconv check brutzkus.lemma5.2 --json")
 def check(
-    which: Annotated[str, typer.Argument(metavar="[CLAIM|PAPER|all]", help="What to decide.")] = "all",
+    which: Annotated[str, typer.Argument(metavar="[CLAIM|PAPER|all]", help="Claims to decide.")] = "all",
     load: Load = None,
-    as_json: Annotated[bool, typer.Option("--json", help="A list of objects, for programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Decide claims, each with its control. Exit 0 only if all is as recorded and every control flips."""
+    """Decide claims, each with its control. Exit 0 only if all are as recorded and every control flips."""
     claims = api.check(which, load or (), watch=_announcer(as_json))
     good = [api.as_expected(claim) for claim in claims]
     if as_json:
         print(_json(claims))
     else:
         terminal.print_claims(claims, good)
-        each = "" if len(good) == 1 else "every one of these "
-        told = f"{sum(good)} of {count(len(good), 'claim')} as recorded"
-        print(f"{told}, {each}with a control that flips it." if any(good) else f"{told}.")
+        each = "" if len(good) == 1 else "each "
+        tally = f"{sum(good)} of {count(len(good), 'claim')} as recorded"
+        print(f"{tally}, {each}with a control that flips it." if any(good) else f"{tally}.")
     if not all(good):
         raise typer.Exit(1)
 
@@ -197,7 +199,7 @@ def report(
     data: Data = None,
 ) -> None:
     """Write one self-contained HTML file: verdicts, figures, commands, seeds, environment."""
-    from whyconv.report.assemble import assemble  # with a library for templates, which nothing else needs
+    from whyconv.report.assemble import assemble  # imports Jinja2, which no other command needs
 
     use(data)
     with planning():
@@ -235,27 +237,27 @@ def export(
 @app.command(epilog="Examples: whyconv verify whyconv-runs; whyconv verify whyconv-runs --deep --rows 5")
 def verify(
     folder: Folder,
-    deep: Annotated[bool, typer.Option("--deep", help="Compute a few rows again and compare bytes.")] = False,
+    deep: Annotated[bool, typer.Option("--deep", help="Recompute a few rows and compare bytes.")] = False,
     rows: Annotated[
-        int | None, typer.Option(metavar="N", help="How many rows --deep computes again; default 3.")
+        int | None, typer.Option(metavar="N", help="Rows that --deep recomputes; default 3.")
     ] = None,
     load: Load = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Read all that is stored, compare it with its digests, and name what is damaged or gone.
+    """Compare everything stored with its digests, and name what is damaged or missing.
 
-    Exit 0 only if nothing is.
+    Exit 0 only if all is intact.
     """
     if not deep and (rows is not None or load):
-        raise UserError("--rows or --load was given without --deep, which alone uses them; add --deep.")
+        raise UserError("--rows or --load was given without --deep, which they belong to; add --deep.")
     found = verify_folder(folder)
     again = recompute(folder, 3 if rows is None else rows, load or (), watch=_computed) if deep else None
     problems = (*found.problems, *(again.problems if again else ()))
     if as_json:
-        told = {"problems": problems, "remarks": found.remarks, "intact": found.intact}
+        findings = {"problems": problems, "remarks": found.remarks, "intact": found.intact}
         if again:
-            told["recomputed"] = {"same": again.same, "left_out": again.left_out}
-        print(_json(told))
+            findings["recomputed"] = {"same": again.same, "left_out": again.left_out}
+        print(_json(findings))
     else:
         _print_findings(found, again)
     if problems:
@@ -267,27 +269,27 @@ def _print_findings(found: Findings, again: Recomputed | None) -> None:
         print(shown(sentence, LONGEST))
     kinds = [count(number, table.removesuffix("s")) for table, number in found.intact.items()]
     if found.problems:
-        print(f"Intact: {', '.join(kinds)}. The command that made the rows, run again, repairs the store.")
+        print(f"Intact: {', '.join(kinds)}. To repair the store, run the command that made the rows again.")
     else:
         kinds += ["the list of acknowledged rows"] * found.listed + ["the file's own structure"]
-        print(f"{count(found.intact['rows'], 'row')}, all intact. Looked at {', '.join(kinds)}.")
+        print(f"{count(found.intact['rows'], 'row')}, all intact. Checked: {', '.join(kinds)}.")
     if again is not None:
         for sentence in again.problems:
             print(shown(sentence, LONGEST))
         others = "; ".join(f"{count(number, 'row')} {why}" for why, number in again.left_out.items())
-        told = f" (left out: {others})" if others else ""
+        rest = f" (left out: {others})" if others else ""
         total = len(again.same) + len(again.problems)
-        print(f"Computed again: {count(total, 'row')}, {len(again.same)} the same to the byte{told}.")
+        print(f"Recomputed: {count(total, 'row')}, {len(again.same)} the same to the byte{rest}.")
 
 
 def _computed(key: str) -> None:
-    """Says on stderr that a row was computed again, if someone is looking."""
+    """Report a recomputed row on stderr, if that is a terminal."""
     if sys.stderr.isatty():
-        print(f"computed again: {key}", file=sys.stderr)
+        print(f"recomputed: {key}", file=sys.stderr)
 
 
 def _note(problems: Iterable[str], remarks: Iterable[str]) -> None:
-    """What must be known of a folder, beside what was asked for."""
+    """Print a folder's damages and remarks on stderr."""
     named = list(problems)
     for sentence in named[:NAMED]:
         print(f"damaged: {shown(sentence, LONGEST)}", file=sys.stderr)
@@ -298,7 +300,7 @@ def _note(problems: Iterable[str], remarks: Iterable[str]) -> None:
 
 
 def main() -> None:
-    """Run the command line; every mistake of the user is one sentence and exit code 2."""
+    """Run the command line; a mistake of the user gets one sentence and exit code 2."""
     try:
         require_output()
         require_text(sys.argv[1:])
@@ -313,7 +315,7 @@ def main() -> None:
         terminal.complain("interrupted.")
         code = 130
     except Exception as error:
-        if (sentence := told(error, _subcommand())) is None:
+        if (sentence := sentence_for(error, _subcommand())) is None:
             raise
         output_works()
         terminal.complain(sentence)
@@ -322,7 +324,7 @@ def main() -> None:
 
 
 def _subcommand() -> str:
-    """The command that was given, as far as there is one, with a space behind it."""
+    """The command that was given, if any, followed by a space."""
     words = [word for word in sys.argv[1:3] if not word.startswith("-")]
     known = [*GROUPS, *_commands(app)]
     if not words or words[0] not in known:
@@ -341,7 +343,7 @@ def _command_line() -> str:
 
 
 def _announcer(quiet: bool) -> Any:
-    """Names each claim on stderr as its turn comes, if someone is looking."""
+    """Prints the name of each claim being checked on stderr, if that is a terminal."""
     if quiet or not sys.stderr.isatty():
         return lambda name: None
     return lambda name: print(
@@ -365,9 +367,9 @@ def _run_as_json(done: Run) -> dict[str, Any]:
     }
 
 
-def _json(told: Any) -> str:
-    """JSON text, in which what is no finite number is null."""
-    return json.dumps(_finite(told), indent=2, allow_nan=False)
+def _json(value: Any) -> str:
+    """JSON text; numbers that are not finite become null."""
+    return json.dumps(_finite(value), indent=2, allow_nan=False)
 
 
 def _finite(value: Any) -> Any:
@@ -381,10 +383,10 @@ def _finite(value: Any) -> Any:
 
 
 def _records(frame: Any) -> list[dict[str, Any]]:
-    """The lines of a data frame; what is missing is None."""
+    """The rows of a data frame; missing values are None."""
     return [dict(zip(frame.columns, line, strict=True)) for line in _plain(frame)]
 
 
 def _plain(frame: Any) -> list[list[Any]]:
-    """The values of a data frame as Python has them, line by line."""
+    """The values of a data frame as Python objects, row by row."""
     return frame.astype(object).where(frame.notna(), None).to_numpy().tolist()

@@ -1,6 +1,7 @@
-"""Docstrings as a terminal shows them: without the marks of reStructuredText, and wrapped.
+"""Docstrings for the terminal: without reStructuredText markup, and wrapped.
 
-Not by ``rich.markdown``: plain, it loses which words are code ("after epochs epochs"), and knows no roles.
+Not by ``rich.markdown``, which without colours drops the quotes of code ("after epochs epochs") and knows no
+roles.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ _ITEM = re.compile(r" *(?:[-*]|\d+\.) +")
 
 
 def unmarked(text: str) -> str:
-    """The text without backticks, roles and stars around words; a name that was marked as code is quoted.
+    """The text without backticks, roles and stars; a name that was marked as code is quoted.
 
     >>> print(unmarked("``m`` = ``2 * 3``, *or* :func:`~whyconv.api.run`, of m* and 2 * 3"))
     'm' = 2 * 3, or run, of m* and 2 * 3
@@ -34,9 +35,9 @@ def _plain(found: re.Match[str]) -> str:
 
 
 def wrapped(text: str, width: int) -> str:
-    """A docstring at this width: paragraphs and items of lists are filled, indented lines stay lines.
+    """A docstring at this width: paragraphs and list items are filled, indented lines stay lines.
 
-    An indented line that begins with a dash is an item only within a list, else a formula.
+    An indented line that begins with a dash is an item only within a list; else it is a formula.
     """
     lines: list[str] = []
     block: list[str] = []

@@ -14,11 +14,11 @@ def sizes(
     eps: Annotated[float, typer.Option("--eps", help="Accuracy, above 0 and at most 1.")] = 0.1,
     delta: Annotated[float, typer.Option("--delta", help="Probability of failure, between 0 and 1.")] = 0.1,
     cap: Annotated[float, typer.Option("--c", help="Bound c on the activation.")] = 1.0,
-    as_json: Annotated[bool, typer.Option("--json", help="For programs.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Filters q, steps T, step eta and examples m with which GD on a CNN learns a k-pattern of n bits."""
-    told = report(n_bits, k_window, eps, delta, cap)
-    print(json.dumps(told, indent=2) if as_json else text(told))
+    found = report(n_bits, k_window, eps, delta, cap)
+    print(json.dumps(found, indent=2) if as_json else text(found))
 
 
 def report(n_bits: int, k_window: int, eps: float, delta: float, cap: float = 1.0) -> dict[str, Any]:
@@ -60,9 +60,9 @@ def report(n_bits: int, k_window: int, eps: float, delta: float, cap: float = 1.
     }
 
 
-def text(told: dict[str, Any]) -> str:
-    """The report as a person reads it."""
-    size = told["sizes"]
+def text(found: dict[str, Any]) -> str:
+    """The report as text."""
+    size = found["sizes"]
     bounds = [
         ("eta T = sqrt(n/q), as corrected", "corrected"),
         ("eta = sqrt(n/(q T)), as printed", "printed"),
@@ -70,33 +70,33 @@ def text(told: dict[str, Any]) -> str:
         ("as corrected, without weight sharing", "lcn"),
     ]
     lines = [
-        "n = {n}, k = {k}, eps = {eps:g}, delta = {delta:g}, c = {c:g}".format(**told["given"]),
+        "n = {n}, k = {k}, eps = {eps:g}, delta = {delta:g}, c = {c:g}".format(**found["given"]),
         "",
         f"q    {size['q']:,} filters",
         f"T    {size['T']:,} steps",
         f"eta  {size['eta']:.6g} = sqrt(n) / (sqrt(q) T)",
-        f"m    {size['m']:,} examples = {told['constant_of_m']:.3g} eps^-2 n k q log(n k q / delta)",
+        f"m    {size['m']:,} examples = {found['constant_of_m']:.3g} eps^-2 n k q log(n k q / delta)",
         "",
         "These suffice, constants included: eps/4 for the bound's first two terms, eps/4 for its third,",
-        "eps/2 for what the sample misses; delta/2 for the start, delta/2 for the sample. Then the iterate",
-        "of least training loss errs on at most eps of the inputs (0-1 error, not hinge loss).",
+        "eps/2 for the sampling error; delta/2 for the initial weights, delta/2 for the sample. Then the",
+        "iterate of least training loss errs on at most eps of the inputs (0-1 error, not hinge loss).",
         "",
         f"{'bound on the average loss':<38}{'first':>11}{'second':>11}{'third':>11}{'sum':>11}",
     ]
     for label, name in bounds:
-        row = told["terms"][name]
+        row = found["terms"][name]
         lines.append(f"{label:<38}" + "".join(f"{value:11.4g}" for value in (*row["terms"], row["sum"])))
     lines += [
         "first 2 c (eta T)^2 n k^2 2^k, second 2 (2^k k)^2 / (q eta T), third c^2 eta n q",
         "The eta T of row 3 makes first + second least; its third term, which T divides, is "
-        f"{told['terms']['least']['eta'] / told['terms']['corrected']['eta']:.3g} times that of row 1.",
+        f"{found['terms']['least']['eta'] / found['terms']['corrected']['eta']:.3g} times that of row 1.",
         "",
     ]
-    if told["corollary"] is None:
+    if found["corollary"] is None:
         return "\n".join([*lines, "Corollary 5 has k = log2 n, so its orders need n >= 2."])
     lines += [
         f"{'Corollary 5 (k = log2 n, constants 1)':<38}{'q':>11}{'T':>11}  q, T over eps^-2 n^3",
     ]
-    for name, row in told["corollary"].items():
+    for name, row in found["corollary"].items():
         lines.append(f"{name:<38}{row['q']:11.4g}{row['T']:11.4g}  {', '.join(row['logs'])}")
     return "\n".join(lines)

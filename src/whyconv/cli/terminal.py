@@ -1,4 +1,4 @@
-"""What a person sees in a terminal beside the progress: verdicts, means and tables. Plain lines elsewhere."""
+"""What commands print: verdicts, means and tables; plain lines where the output is not a terminal."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from whyconv.verdict import control_fault
 
 PLAIN_WIDTH = 10_000
 GAP = 2
-"""Between two columns of a table."""
+"""Spaces between two columns of a table."""
 COLOURS = {
     "holds": "green",
     "consistent": "green",
@@ -31,11 +31,11 @@ COLOURS = {
     "error": "red",
     "shown": "default",
 }
-"""Of verdicts; any other one, such as *incomplete*, is red."""
+"""Of verdicts; any other word, such as *incomplete*, is red."""
 
 
 def print_claims(claims: Sequence[Mapping[str, Any]], expected: Iterable[bool]) -> None:
-    """The verdict table: a claim's statement and source, the numbers that decide it, its control."""
+    """A table of claims: verdict, statement, source, the numbers that decide, control."""
     table = Table(box=None, pad_edge=False, show_header=False, padding=(0, 1, 0, 0))
     table.add_column(no_wrap=True)
     table.add_column()
@@ -57,7 +57,7 @@ def print_claims(claims: Sequence[Mapping[str, Any]], expected: Iterable[bool]) 
 
 
 def print_verdicts(claims: Iterable[Mapping[str, Any]], runs: Iterable[Run]) -> None:
-    """One line each: the verdict, who it is about, in what words, and the control's verdict."""
+    """One line per claim and study: verdict, name, the control's verdict, statement."""
     lines = [(c["verdict"], c["claim"], c["control_verdict"], c["statement"]) for c in claims]
     for run in runs:
         control = run.judgement.control.verdict if run.judgement else "-"
@@ -70,8 +70,8 @@ def print_verdicts(claims: Iterable[Mapping[str, Any]], runs: Iterable[Run]) -> 
         room = max(10, console.width - sum(widths) - 6)
         statement = line[3] if len(line[3]) <= room else line[3][: room - 3].rstrip() + "..."
         style = "bold" if number == 0 else COLOURS.get(line[0], "red")
-        told = f"[{style}]{cells[0]}[/]  {cells[1]}  {cells[2]}  {_safe(statement)}"
-        console.print(told, highlight=False, no_wrap=True, overflow="ignore", crop=False)
+        shown = f"[{style}]{cells[0]}[/]  {cells[1]}  {cells[2]}  {_safe(statement)}"
+        console.print(shown, highlight=False, no_wrap=True, overflow="ignore", crop=False)
 
 
 def print_judgement(run: Run) -> None:
@@ -95,7 +95,7 @@ def print_judgement(run: Run) -> None:
     if wanting := undecided(judgement, int(run.summary["count"].max())):
         console.print(wanting, highlight=False)
     elif fault := control_fault(run.verdict, judgement.control.verdict):
-        console.print(f"[red]The control {fault}: do not rely on it at these settings.[/]")
+        console.print(f"[red]The control {fault}: do not rely on the verdict at these settings.[/]")
     _print_remarks(run)
 
 
@@ -109,7 +109,7 @@ def _coloured(verdict: str) -> str:
 
 
 def print_means(run: Run) -> None:
-    """The means of a study's outcome with their intervals, where there are any."""
+    """The means of a study's outcome, with intervals where there are any."""
     print(means_of(run.study.outcome, run.summary["count"]))
     print_table(intervals_shown(run.summary).drop(columns="std"))
 
@@ -124,10 +124,10 @@ def print_tables(tables: Mapping[str, Any]) -> None:
 
 
 def print_table(frame: Any) -> None:
-    """A data frame with a dash for what is missing.
+    """A data frame, with a dash for missing values.
 
-    In a terminal that is too narrow headers wrap, and columns without room follow below, again behind the
-    first one; elsewhere every line stays whole.
+    In a narrow terminal headers wrap, and columns that do not fit follow below, next to the first column
+    again; elsewhere every line stays whole.
     """
     console = Console()
     if not console.is_terminal:
@@ -153,7 +153,7 @@ def print_table(frame: Any) -> None:
 
 
 def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:
-    """Columns as far as they have room side by side; every further block begins with the first again.
+    """Blocks of columns that fit side by side; each begins with the first column.
 
     >>> _blocks([8, 20, 20, 20], 55)
     [[0, 1, 2], [0, 3]]
@@ -172,12 +172,12 @@ def number(value: Any) -> str:
 
 
 def cell(value: Any) -> str:
-    """A value in a table, whose columns tell the repetitions of an estimate."""
+    """A value in a table; the repetitions of an estimate have their own column."""
     return value.cell if isinstance(value, Estimate) else number(value)
 
 
 def complain(sentence: str) -> None:
-    """The one sentence of an error, on stderr, if that can be written."""
+    """Print the one sentence of an error on stderr, if that can be written."""
     with suppress(OSError):
         print(f"whyconv: {one_sentence(sentence)}", file=sys.stderr, flush=True)
 

@@ -1,1 +1,1 @@
-"""Tables, figures and the HTML page, all derived from rows and rebuilt at will."""
+"""Figures and the HTML page, all made from stored rows."""

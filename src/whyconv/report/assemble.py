@@ -1,4 +1,4 @@
-"""From a folder of rows to the page: nothing is computed that a row does not hold."""
+"""From a folder of rows to the page. Runs no trial."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOOSE_SHOWN = 1000
 def assemble(
     found: Opened, runs: Sequence[Run], path: Path, claims: Sequence[Mapping[str, Any]], command: str
 ) -> Path:
-    """Write the report of a folder and its ``runs``, with ``claims`` as decided beforehand."""
+    """Write the report of a folder with its ``runs`` and the ``claims`` already decided."""
     fit = [run for run in runs if not run.unfit]
     seen = [run.study.name for run in fit]
     tracebacks = found.contents.tracebacks()
@@ -39,14 +39,14 @@ def assemble(
 
 
 def _notes(found: Opened) -> list[str]:
-    """What is damaged, the first of it, and what must be known."""
+    """The first damages, and all remarks."""
     more = len(found.problems) - PROBLEMS_SHOWN
-    rest = [f"{more} more damages; whyconv verify names them all."] if more > 0 else []
+    rest = [f"{more} more damages; whyconv verify names all."] if more > 0 else []
     return [*found.problems[:PROBLEMS_SHOWN], *rest, *found.remarks]
 
 
 def loose_rows(found: Opened) -> list[Section]:
-    """The rows of runs whose study is not here, as a table of their own."""
+    """A section for the rows of runs whose study is not here."""
     rows = found.loose() if found.unplanned else []
     lines = [
         {
@@ -74,9 +74,9 @@ def loose_rows(found: Opened) -> list[Section]:
 def section(
     run: Run, explained: bool = True, tracebacks: Mapping[str, str] = MappingProxyType({})
 ) -> Section:
-    """One study's part of the page, with the pictures that explain it or, further down, without.
+    """One study's part of the page, with the pictures that explain its setting if ``explained``.
 
-    ``tracebacks`` are those of the folder's failed trials by key; one that several share is shown once.
+    ``tracebacks`` are those of failed trials, by key; one that several trials share is shown once.
     """
     study, remarks = run.study, run.study.remarks()
     keys = {point.trial.key for point in run.points}
@@ -108,6 +108,6 @@ def section(
 def _environments(
     runs: Sequence[Run], environments: Mapping[str, Mapping[str, Any]]
 ) -> list[Mapping[str, Any]]:
-    """Those that the rows shown were computed in."""
+    """The environments in which the rows shown were computed."""
     used = {run.rows[p.trial.key].environment for run in runs for p in run.points if p.trial.key in run.rows}
     return [environments[identity] for identity in sorted(used) if identity in environments]

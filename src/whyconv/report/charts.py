@@ -1,8 +1,8 @@
 """The charts that studies draw: learning curves, and paired differences with an equivalence band.
 
 One Altair definition serves the notebook, the page (interactive, as wide as its column) and the SVG and PDF
-files (at a fixed width). Every run stays visible, faint behind the mean; the interval is that of
-:mod:`whyconv.measure.intervals`. Ticks stand at the values that were measured.
+files (at a fixed width). Every run stays visible, faint behind the mean; intervals come from
+:mod:`whyconv.measure.intervals`. Ticks are at the values that were measured.
 """
 
 from __future__ import annotations
@@ -39,12 +39,11 @@ def curves(
 ) -> alt.TopLevelMixin:
     """``y`` against ``x``, one line per arm: mean, 95 % interval, and every single run.
 
-    ``arms`` gives the order (arms it does not name follow as they appear), ``controls`` the arms to draw in
-    grey; colours are those of :func:`whyconv.report.theme.styles`. Where all values lie in [0, 1], as errors
-    do, intervals are cut to that range in the drawing (not in the tooltip). ``ceiling`` is a line at which
-    values ended without an answer (a budget), and what it says. ``facet`` names a column and
-    gives one panel per value, all on the same axes, under "facet_title = value" (the value alone if the title
-    is empty). An empty table gives a note instead of a chart.
+    ``arms`` gives the order (others follow as they appear), ``controls`` the arms to draw in grey; colours
+    come from :func:`whyconv.report.theme.styles`. Where all values lie in [0, 1], as errors do, intervals are
+    clipped to that range in the drawing (not in the tooltip). ``ceiling`` is a line and its label, such as
+    a budget. ``facet`` names a column and gives one panel per value, all on the same axes, titled
+    "facet_title = value" (just the value if the title is empty). An empty table gives a note, not a chart.
     """
     if table.empty:
         return note(title, "There are no finished rows yet.")
@@ -113,7 +112,7 @@ def pair_up(
 
 
 def note(title: str, text: str) -> alt.TopLevelMixin:
-    """A chart that only says something: what stands where a chart cannot be drawn yet."""
+    """A chart that is only a text, for one that cannot be drawn yet."""
     chart = alt.Chart(pd.DataFrame({"note": [text]})).mark_text(fontSize=14).encode(text="note:N")
     described = f"{title}: {text}"
     return chart.properties(
@@ -122,19 +121,19 @@ def note(title: str, text: str) -> alt.TopLevelMixin:
 
 
 def in_order(values: Iterable[Any], arms: Sequence[str] | None) -> list[str]:
-    """The arms that occur, those named first."""
+    """The arms that occur, those of ``arms`` first."""
     occurring = list(dict.fromkeys(str(value) for value in values))
     named = [name for name in arms or () if name in occurring]
     return named + [name for name in occurring if name not in named]
 
 
 def places(values: Iterable[Any]) -> list[float]:
-    """The values that occur, in order: where ticks stand."""
+    """The values that occur, sorted: the ticks."""
     return [float(value) for value in sorted(set(values))]
 
 
 def _sensible(values: Any) -> Domain | None:
-    """For values in [0, 1]: from 0 to the next twentieth above the largest. Otherwise left to the chart."""
+    """For values in [0, 1]: from 0 to the largest, rounded up to a twentieth. Otherwise Vega-Lite decides."""
     low, high = float(values.min()), float(values.max())
     if not 0 <= low <= high <= 1:
         return None
@@ -142,13 +141,13 @@ def _sensible(values: Any) -> Domain | None:
 
 
 def _decades(values: Any) -> Domain:
-    """From a power of ten below the smallest to one above the largest, for a logarithmic axis."""
+    """From the power of ten below the smallest to the one above the largest, for a logarithmic axis."""
     low, high = float(values.min()), float(values.max())
     return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high * 1.001))
 
 
 def _band(margin: float) -> list[Any]:
-    """The shaded equivalence band, the line at zero, and what the band means."""
+    """The shaded equivalence band with its label, and the line at zero."""
     text = f"equivalent: within ± {margin:g}"
     base = alt.Chart(pd.DataFrame({"from": [-margin], "to": [margin], "zero": [0.0], "text": [text]}))
     return [
@@ -161,7 +160,7 @@ def _band(margin: float) -> list[Any]:
 
 
 def _ceiling(value: float, text: str) -> list[Any]:
-    """A dashed line with its meaning above it."""
+    """A dashed line with its label above it."""
     base = alt.Chart(pd.DataFrame({"value": [value], "text": [text]}))
     return [
         base.mark_rule(color=theme.GREY, strokeDash=[3, 3]).encode(y="value:Q"),
@@ -172,7 +171,7 @@ def _ceiling(value: float, text: str) -> list[Any]:
 
 
 def finish(chart: Any, title: str, frame: Frame, also: str = "") -> alt.TopLevelMixin:
-    """Title, theme, the sentence that screen readers get, and the legend for the page to draw."""
+    """Add title, theme, the description for screen readers, and the legend for the page to draw."""
     arms = [
         {"name": name, "color": style.color, "dash": list(style.dash), "shape": style.shape}
         for name, style in zip(frame.arms, frame.styles, strict=True)

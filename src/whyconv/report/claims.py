@@ -1,4 +1,4 @@
-"""What the page says of all claims together, and of their controls."""
+"""Summaries of claims, and what is wrong with their controls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from whyconv.text import count
 from whyconv.verdict import control_fault
 
 Entry = Mapping[str, Any]
-"""A claim as :class:`whyconv.report.html.Page` takes it."""
+"""A claim, as in :class:`whyconv.report.html.Page`."""
 
 
 def tally(claims: Sequence[Entry]) -> str:
@@ -21,13 +21,13 @@ def tally(claims: Sequence[Entry]) -> str:
 
 
 def verdict_counts(claims: Sequence[Entry]) -> list[tuple[str, int]]:
-    """How often each verdict came out, in the order of :data:`MEANINGS`, then words we do not know."""
+    """The count of each verdict, in the order of :data:`MEANINGS`, then unknown words."""
     found = Counter(str(claim.get("verdict", "")) for claim in claims)
     return [(word, found[word]) for word in [*MEANINGS, *sorted(found.keys() - MEANINGS)] if found[word]]
 
 
 def fault(claim: Entry) -> str:
-    """What is wrong with the claim's control, if there is one."""
+    """What is wrong with the claim's control; empty if nothing is, or if there is none."""
     found = claim.get("control_verdict")
     verdict, expected = str(claim.get("verdict", "")), str(claim.get("expected") or "")
     return control_fault(verdict, found, expected) if found else ""

@@ -1,6 +1,6 @@
-"""The chart of sample complexities: m* with its interval along one quantity, theory's rates beside it.
+"""The chart of sample complexities: m* with its interval against one quantity, with theory's rates.
 
-Only measured settings are joined. One that was not reached stands at its cap as a hollow triangle.
+Lines join only settings that reached the target; one that did not is a hollow triangle at its cap.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from whyconv.report.charts import finish, in_order, note, places
 from whyconv.report.layers import Domain, Frame, inline, strips
 
 REACH = 10.0
-"""Interval ends and theory widen the axis up to this factor beyond what was measured; the rest is cut off."""
+"""Interval ends and theory widen the axis by at most this factor beyond the measurements."""
 ASIDE = 7
-"""Pixels between the marks of two arms at the same place."""
+"""Pixels between the marks of two arms at the same x."""
 LONGEST, APART = 26, 15
-"""Of the labels of theory: letters that fit beside the chart, and pixels from one to the next."""
+"""Labels of theory: characters that fit beside the chart, and pixels from one label to the next."""
 DASH = [3, 3]
 THEORY = "theory’s rate, scaled to the measurements"
 
@@ -34,12 +34,12 @@ def complexities(
     controls: Collection[str] = (),
     log_x: bool = True,
 ) -> alt.TopLevelMixin:
-    """m* against ``x``, one line per arm, with intervals; not reached settings apart, at their caps.
+    """m* against ``x``, one line per arm, with intervals; settings not reached apart, at their caps.
 
     ``table`` has one line per arm and x: arm, x, m (nan if not reached), low (0: no lower limit), high (inf:
-    no upper one), cap, count. An interval that goes on beyond the axis ends in an arrow; its true ends are in
-    the tooltip, and what the triangles mean stands below (``not reached by m = 1000``). ``theory``
-    (arm, x, y, label) are thin dashed lines in the arms' colours; labels stand in tooltips, and at the right
+    no upper one), cap, count. An interval that extends beyond the axis ends in an arrow; its true ends are in
+    the tooltip. Below the chart is what the triangles mean (``not reached by m = 1000``). ``theory``
+    (arm, x, y, label) gives thin dashed lines in the arms' colours; labels are in tooltips, and at the right
     end of a line where they fit. ``arms`` and ``controls`` are as in :func:`whyconv.report.charts.curves`.
     """
     if table.empty:
@@ -57,7 +57,7 @@ def complexities(
     keys = {}
     if len(missed):
         caps = set(missed["cap"])
-        largest = f"m = {_whole(min(caps))}" if len(caps) == 1 else "the largest m looked at"
+        largest = f"m = {_whole(min(caps))}" if len(caps) == 1 else "the largest m tried"
         keys["missed"] = f"not reached by {largest}"
     if len(rates):
         keys["theory"] = THEORY
@@ -75,7 +75,7 @@ def complexities(
 
 
 def _domain(table: pd.DataFrame, theory: pd.DataFrame) -> Domain:
-    """A decade at least: everything measured, and interval ends and theory within :data:`REACH` of it."""
+    """At least a decade: all measurements, and interval ends and theory within :data:`REACH` of them."""
     drawn = table["m"].fillna(table["cap"])
     bottom, top = float(drawn.min()), float(drawn.max())
     ends = [bottom, top, *table["low"], *table["high"], *theory["y"]]
@@ -86,7 +86,7 @@ def _domain(table: pd.DataFrame, theory: pd.DataFrame) -> Domain:
 
 
 def _beside(table: pd.DataFrame, frame: Frame) -> pd.DataFrame:
-    """With the column ``place``: x, moved a little to the side so that no arm hides another."""
+    """Adds the column ``place``: x, shifted a little so that no arm hides another."""
     bounds = strips(frame.ticks, frame.log_x)
     start, end = (math.log(bound) if frame.log_x else bound for bound in (bounds[0], bounds[-1]))
     step = ASIDE * (end - start) / theme.WIDTH
@@ -96,7 +96,7 @@ def _beside(table: pd.DataFrame, frame: Frame) -> pd.DataFrame:
 
 
 def _intervals(reached: pd.DataFrame, frame: Frame) -> Iterator[Any]:
-    """Bars cut to the axis, with an arrow where they were cut; nothing where both ends are open."""
+    """Bars clipped to the axis, with an arrow where clipped; nothing where both ends are open."""
     assert frame.domain is not None
     bars = reached[(reached["low"] > 0) | (reached["high"] < math.inf)]
     ends = bars[["low", "high"]].clip(*frame.domain)
@@ -122,7 +122,7 @@ def _intervals(reached: pd.DataFrame, frame: Frame) -> Iterator[Any]:
 
 
 def _lines(table: pd.DataFrame, frame: Frame) -> Any:
-    """From one reached setting to the next; one that was not reached ends the line."""
+    """From one reached setting to the next; one that was not reached interrupts the line."""
     ordered = table.sort_values("x")
     part = ordered["m"].isna().groupby(ordered["arm"]).cumsum()
     joined = ordered.assign(part=part).loc[ordered["m"].notna(), ["arm", "place", "m", "part"]]
@@ -138,7 +138,7 @@ def _lines(table: pd.DataFrame, frame: Frame) -> Any:
 
 
 def _points(reached: pd.DataFrame, missed: pd.DataFrame, frame: Frame) -> Iterator[Any]:
-    """Filled where measured, hollow triangles where not reached; both tell what they stand for."""
+    """Filled where measured, hollow triangles where not reached; both with tooltips."""
     tips = [
         frame.tip("arm", "arm", "nominal"),
         frame.tip("x", frame.x_title),
@@ -177,7 +177,7 @@ def _theory(theory: pd.DataFrame, frame: Frame) -> Iterator[Any]:
 
 
 def _labels(theory: pd.DataFrame, frame: Frame) -> pd.DataFrame:
-    """The right ends of lines that reach the last tick inside the axis, moved up where two would overlap."""
+    """Labels at the right ends of lines that reach the last tick, moved up where two would overlap."""
     assert frame.domain is not None
     low, high = frame.domain
     ends = theory.sort_values("x").groupby(["arm", "label"], sort=False).tail(1).sort_values("y")
@@ -192,7 +192,7 @@ def _labels(theory: pd.DataFrame, frame: Frame) -> pd.DataFrame:
 
 
 def _keys(texts: dict[str, str]) -> Iterator[Any]:
-    """What triangles and dashes mean, below the axis: the legend has the arms only."""
+    """What triangles and dashes mean, below the axis: the legend lists only arms."""
     for line, (kind, text) in enumerate(texts.items()):
         down = 62 + 18 * line
         base = alt.Chart(alt.InlineData(values=[{"text": text}])).encode(y=alt.value("height"))
@@ -211,12 +211,12 @@ def _keys(texts: dict[str, str]) -> Iterator[Any]:
 
 
 def _marks(rows: pd.DataFrame, frame: Frame, y: str) -> Any:
-    """A layer of ``rows`` with the arms' colours."""
+    """A layer of ``rows`` in the arms' colours."""
     return alt.Chart(inline(rows)).encode(x=frame.along_x("place"), y=frame.along_y(y), color=frame.colour())
 
 
 def _words(line: Any) -> str:
-    """m* with its interval and the number of runs, as tooltips say it; sizes are rounded up."""
+    """m* with its interval and the number of runs, for tooltips; sizes are rounded up."""
     runs = f"{line.count} run{'s' if line.count > 1 else ''}"
     low, high = (_whole(end) for end in (line.low, line.high))
     if math.isnan(line.m):

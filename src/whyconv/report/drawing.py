@@ -1,4 +1,4 @@
-"""What pictures are drawn with: text with symbols, arrows, and the frame of an SVG drawing."""
+"""Parts of SVG pictures: text with symbols, arrows, and the frame."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from html import escape
 from importlib.resources import files
 
 WIDTH = 480
-"""Of every picture, in its own units; on the page it follows the column."""
+"""Of every picture, in its own units; on the page it scales with the column."""
 
 
 def arrow(start: float, end: float, middle: float) -> str:
-    """An arrow to the right."""
     return (
         f'<path class="line" d="M{start:g} {middle:g}H{end:g}m-5 -4l5 4l-5 4" '
         'stroke-linecap="round" stroke-linejoin="round"/>'
@@ -30,7 +29,7 @@ def text(left: float, base: float, words: str, kind: str = "", anchor: str = "st
 
 
 def svg(height: float, parts: Sequence[str], label: str) -> str:
-    """The drawing of the parts, with its style for light and dark pages inside."""
+    """The parts as one SVG text, with a style for light and dark pages."""
     style = files("whyconv.report").joinpath("pictures.css").read_text("utf-8")
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-4 -2 {WIDTH + 8} {height + 4:g}" '

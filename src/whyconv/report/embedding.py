@@ -1,7 +1,7 @@
-"""A chart as the page needs it: panels as wide as their column, and the files one can take away.
+"""A chart for the page: panels as wide as their column, and files to download.
 
-Vega-Lite lets a single chart follow its container's width, a concatenation not. The page therefore takes a
-concatenated chart apart and lays the panels out itself; the files keep the chart whole, at its fixed width.
+In Vega-Lite a single chart can follow its container's width, but a concatenation cannot. The page therefore
+splits a concatenated chart and lays out the panels itself; the files keep it whole, at its fixed width.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Spec = dict[str, Any]
 
 @dataclass(frozen=True)
 class Files:
-    """One chart as files: drawn as SVG and PDF, the runs behind it as CSV, and its Vega-Lite definition."""
+    """One chart as files: SVG, PDF, the runs behind it as CSV, and its Vega-Lite definition."""
 
     svg: str
     pdf: bytes
@@ -43,7 +43,7 @@ def files(chart: Any) -> Files:
 
 @cache
 def bundle() -> str:
-    """Vega, Vega-Lite and Vega-Embed as one script that loads nothing."""
+    """Vega, Vega-Lite and Vega-Embed as one self-contained script."""
     import vl_convert
 
     names = "window.vegaEmbed = vegaEmbed; window.vega = vega; window.vegaLite = vegaLite;"
@@ -51,7 +51,7 @@ def bundle() -> str:
 
 
 def panels(spec: Spec) -> list[Spec]:
-    """The single charts of ``spec``, as wide as their container, without what the page says around it."""
+    """The single charts of ``spec``, as wide as their container, without what the page adds itself."""
     spec = copy.deepcopy(spec)
     parts = next((spec.pop(key) for key in ("concat", "hconcat", "vconcat") if key in spec), None)
     if parts is None:
@@ -66,7 +66,7 @@ def panels(spec: Spec) -> list[Spec]:
 
 
 def arms(spec: Spec) -> list[dict[str, Any]]:
-    """The legend that :mod:`whyconv.report.charts` noted in the chart; empty for other people's charts."""
+    """The legend that :mod:`whyconv.report.charts` put into the chart; empty for any other chart."""
     return spec.get("usermeta", {}).get("whyconv", {}).get("arms", [])
 
 
@@ -98,7 +98,7 @@ def _used(datasets: Mapping[str, Any], part: Spec) -> dict[str, Any]:
 
 
 def _parts(value: Any) -> Iterator[Spec]:
-    """Every dictionary inside a definition, the data left aside."""
+    """Every dictionary inside a definition, except in its data."""
     if isinstance(value, dict):
         yield value
         for key, item in value.items():
@@ -110,7 +110,7 @@ def _parts(value: Any) -> Iterator[Spec]:
 
 
 def _csv(spec: Spec) -> str:
-    """The single runs behind a chart (what has a seed), or what counts them, or else its longest table."""
+    """The table of single runs (with seeds) behind a chart, else of means (with counts), else the longest."""
     tables: dict[tuple[str, ...], list[Spec]] = {}
     inline = [part["data"]["values"] for part in _parts(spec) if "values" in (part.get("data") or {})]
     for rows in [*spec.get("datasets", {}).values(), *inline]:
@@ -127,7 +127,7 @@ def _csv(spec: Spec) -> str:
 
 
 def _version() -> str:
-    """Vega-Lite's version as vl-convert names it: the one Altair writes, or else the newest there is."""
+    """The version of Vega-Lite for vl-convert: the one Altair writes, else the newest available."""
     import altair
     import vl_convert
 

@@ -1,4 +1,4 @@
-"""A chart as a figure of the page: caption, legend, the interactive panels, and the files."""
+"""A chart as a figure of the page: caption, legend, interactive panels, and files."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from whyconv.report.embedding import Files, Spec, arms, files, panels
 class Figure:
     """What ``figure.html`` shows of a chart.
 
-    ``name`` becomes the element's identifier and the stem of the file names. ``panels`` are the single
-    charts, each with its title, taken out of the drawing so that it can wrap.
+    ``name`` is the element's identifier and the stem of file names. ``panels`` are the single charts, each
+    with its title, which is HTML so that it can wrap.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Figure:
 
 
 def drawn(title: str, chart: Any, name: str, said: str) -> Figure:
-    """The chart as a figure. Its own title follows the caption, unless that or ``said`` has it already."""
+    """The chart as a figure. Its own title is the subtitle, unless it equals ``title`` or ``said``."""
     made = files(chart)
     own = _title(made.spec)
     return Figure(
@@ -42,7 +42,7 @@ def drawn(title: str, chart: Any, name: str, said: str) -> Figure:
 
 
 def address(content: str | bytes, kind: str) -> str:
-    """A file as an address that holds all of it."""
+    """A file as a ``data:`` URL."""
     content = content.encode() if isinstance(content, str) else content
     return f"data:{kind};base64,{base64.b64encode(content).decode()}"
 

@@ -1,4 +1,4 @@
-"""The filters that first layers have learned, as pictures."""
+"""A picture of the filters that first layers have learned."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 GAP = 6
 LARGEST = 6
-"""Arms shown."""
+"""Number of arms shown."""
 
 
 def filters(run: Run) -> dict[str, str]:
-    """One picture of what the arms' first layers have learned, at the last value of the study's axis."""
+    """One picture of the arms' first layers after training, at the last value of the study's axis."""
     arms: dict[str, np.ndarray] = {}
     places: dict[str, frozenset[str]] = {}
     scores: dict[tuple[str, frozenset[str]], list[float]] = {}
@@ -39,18 +39,18 @@ def filters(run: Run) -> dict[str, str]:
         return {}
     chosen = sorted(arms, key=lambda arm: "permuted" in arm or "shuffled" in arm)[:LARGEST]
     grey = any(found.shape[3] != 3 for found in arms.values())
-    told = "red positive, blue negative" if grey else "grey for zero, in their own colours"
+    colours = "red positive, blue negative" if grey else "grey for zero, in their own colours"
     rest = f"; {LARGEST} of {len(arms)} networks" if len(arms) > LARGEST else ""
     common = sorted(frozenset.intersection(*(places[arm] for arm in chosen)))
     where = f" at {', '.join(common)}" if common else ""
     title = (
-        f"Filters of the first layer after training: the strongest of seed 0{where}, {told}{rest}. "
+        f"Filters of the first layer after training: the strongest of seed 0{where}, {colours}{rest}. "
         "Locality, over all seeds: 1 for one pixel, 0 for the whole image"
     )
-    return {title: picture({arm: (arms[arm], _told(scores[arm, places[arm]])) for arm in chosen})}
+    return {title: picture({arm: (arms[arm], _score(scores[arm, places[arm]])) for arm in chosen})}
 
 
-def _told(scores: list[float]) -> str:
+def _score(scores: list[float]) -> str:
     """The mean locality with its interval."""
     known = [score for score in scores if not isnan(score)]
     if not known:
@@ -61,16 +61,16 @@ def _told(scores: list[float]) -> str:
 
 
 def picture(arms: dict[str, tuple[Any, str]]) -> str:
-    """A row of filters for every arm, with what is told of its locality."""
+    """A row of filters for every arm, with its name and a score."""
     parts, top = [], 0.0
-    for arm, (found, told) in arms.items():
+    for arm, (found, score) in arms.items():
         rows, columns = found.shape[1:3]
         shown = 1 if columns > 4 * rows else min(len(found), 8)
         width = (WIDTH - GAP * (shown - 1)) / shown
         width = min(width, 64.0 if shown > 1 else WIDTH)
         height = width * rows / columns
         parts.append(text(0, top + 16, arm, "strong"))
-        parts.append(text(WIDTH, top + 16, told, "quiet", "end"))
+        parts.append(text(WIDTH, top + 16, score, "quiet", "end"))
         top += 26
         count = 3 if shown == 1 else shown
         for number in range(min(count, len(found))):
@@ -83,7 +83,7 @@ def picture(arms: dict[str, tuple[Any, str]]) -> str:
 
 
 def tinted(weights: np.ndarray) -> np.ndarray:
-    """A filter (row, column, colour) as bytes: its own colours for three, else red to white to blue."""
+    """A filter (row, column, channel) as bytes: three channels are RGB, else blue over white to red."""
     scale = max(float(np.abs(weights).max()), 1e-12)
     share = weights / scale
     if share.shape[2] == 3:

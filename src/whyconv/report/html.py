@@ -1,7 +1,7 @@
-"""The report: one HTML file with every verdict and every figure, which needs no network and no server.
+"""The report: one HTML file with every verdict and figure, which needs no network and no server.
 
-What a reader needs to doubt a figure stands beside it: the criterion, the control, the command, the seeds,
-the trials that failed, the data. The page is built from finished values only; it computes no trial.
+Beside each figure is what a sceptical reader needs: criterion, control, command, seeds, failed trials, data.
+The page is built from finished values only; it runs no trial.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ POLICY = (
     "default-src 'none'; style-src 'unsafe-inline'; "
     "script-src 'unsafe-inline' 'unsafe-eval'; img-src data: blob:"
 )
-"""What the browser allows: to run what the page carries (Vega compiles expressions), and to load nothing."""
+"""The browser may run what the page contains (Vega compiles expressions), and load nothing."""
 OPEN = ("undecided", "undecided")
-"""The verdict of a study and of its control where there are too few seeds."""
+"""The verdicts of a study and its control when there are too few seeds."""
 
 TEMPLATES = Environment(
     loader=PackageLoader("whyconv.report"),
@@ -47,24 +47,24 @@ TEMPLATES = Environment(
     trim_blocks=True,
     lstrip_blocks=True,
 )
-"""Whatever is not Markup is escaped; only this package makes Markup."""
+"""Everything but Markup is escaped; only this package makes Markup."""
 TEMPLATES.filters.update(
     {each.__name__: each for each in (address, as_json, cells, duration, fault, intervals_shown, listed)}
     | {each.__name__: each for each in (means_of, number, prose, seeds, verdict_class, verdict_counts)}
     | {"counted": count}
 )
 TEMPLATES.globals.update(DARK=theme.DARK, MEANINGS=MEANINGS, SOURCES=SOURCES)
-TEMPLATES.policies["json.dumps_kwargs"] = {}  # in the order given
+TEMPLATES.policies["json.dumps_kwargs"] = {}  # keeps the order of keys
 
 
 @dataclass(frozen=True)
 class Section:
-    """One study: its question, its judgement, its figures, and what it takes to make them again.
+    """One study: criterion, judgement, figures, and what it takes to reproduce them.
 
-    ``figures`` are Altair charts by title, ``pictures`` SVG texts that explain the setting and ``learned``
-    those of what was learned, by title; ``tables`` what the study derived by title; ``summary`` has the
-    means of ``outcome``; ``rule`` holds notes such as the stopping rule, ``unjudged`` why there is no
-    verdict, ``failed`` one line per failed trial and ``tracebacks`` where it failed, by that line.
+    By title: ``figures`` are Altair charts, ``pictures`` SVG texts that explain the setting, ``learned`` SVG
+    texts of what was learned, ``tables`` the study's own. ``summary`` has the means of ``outcome``; ``rule``
+    holds notes such as the stopping rule; ``unjudged`` says why there is no verdict; ``failed`` has one line
+    per failed trial, and ``tracebacks`` its traceback by that line.
     """
 
     study: str
@@ -92,21 +92,21 @@ class Section:
 @dataclass(frozen=True)
 class Page:
     """A report. A claim is a dictionary with the keys claim, paper, statement, source, verdict, expected,
-    control, control_verdict, numbers, seconds, reference, provenance and traceback; absent ones are left out.
+    control, control_verdict, numbers, seconds, reference, provenance and traceback; any may be absent.
     """
 
     title: str
     claims: Sequence[Mapping[str, Any]] = ()
     sections: Sequence[Section] = ()
     environments: Sequence[Mapping[str, Any]] = ()
-    """Those that rows were computed in."""
+    """In which rows were computed."""
     command: str = ""
     notes: Sequence[str] = ()
-    """What is damaged in the folder or must be known of it, in sentences."""
+    """Sentences on damage in the folder and other remarks."""
 
 
 def write(page: Page, path: str | Path) -> Path:
-    """Write the report to ``path``, whole or not at all, and return it."""
+    """Write the report to ``path``, whole or not at all, and return the path."""
     path = Path(path)
     content = render(page).encode("utf-8", "replace")
     with as_user_error(path):
@@ -115,7 +115,7 @@ def write(page: Page, path: str | Path) -> Path:
 
 
 def render(page: Page) -> str:
-    """The whole report as the text of one HTML file. Takes about 3 s, and 0.1 s more for each figure."""
+    """The report as HTML. Takes about 3 s, and 0.1 s more for each figure."""
     anchors = _anchors(page.sections)
     return TEMPLATES.get_template("page.html").render(
         page=page,
@@ -130,7 +130,7 @@ def render(page: Page) -> str:
 
 
 def _study(section: Section, anchor: str) -> dict[str, Any]:
-    """What ``study.html`` shows: the section, its charts as drawn, and what is to be said of its control."""
+    """What ``study.html`` shows: the section, its charts as drawn, and what is wrong with its control."""
     judgement, summary, wanting, stuck = section.judgement, section.summary, "", ""
     if judgement is not None:
         wanting = undecided(judgement, 0 if summary is None else int(summary["count"].max()))
@@ -148,28 +148,28 @@ def _study(section: Section, anchor: str) -> dict[str, Any]:
 
 
 def _lead(page: Page) -> list[tuple[str, bool]]:
-    """The report in three sentences, and whether they are alarming."""
-    said = [(tally(page.claims), False)] if page.claims else []
+    """The opening sentences of the report, each with whether it is alarming."""
+    lead = [(tally(page.claims), False)] if page.claims else []
     if page.sections:
         studies = count(len(page.sections), "study", "studies")
         rows = count(sum(section.rows for section in page.sections), "finished trial")
-        said.append((f"{studies} with {rows}.", False))
+        lead.append((f"{studies} with {rows}.", False))
     judged = [section.judgement for section in page.sections if section.judgement is not None]
     verdicts = [(each.evidence.verdict, each.control.verdict) for each in judged]
     faults = Counter(map(fault, page.claims))
     faults.update(control_fault(*pair) for pair in verdicts if pair != OPEN)
     del faults[""]
-    said += [(f"{count(number, 'control')} {words}.", True) for words, number in faults.items()]
+    lead += [(f"{count(number, 'control')} {words}.", True) for words, number in faults.items()]
     if OPEN in verdicts:
         who = count(verdicts.count(OPEN), "study is", "studies are")
-        said.append((f"{who} undecided with the control; more seeds may decide.", False))
+        lead.append((f"{who} undecided, as is the control; more seeds may decide.", False))
     elif not faults and (judged or any(claim.get("control_verdict") for claim in page.claims)):
-        said.append(("Every control, broken on purpose, gave another verdict.", False))
-    return said or [("There is nothing to report yet.", False)]
+        lead.append(("Every control, broken on purpose, gave another verdict.", False))
+    return lead or [("There is nothing to report yet.", False)]
 
 
 def _anchors(sections: Sequence[Section]) -> list[str]:
-    """An identifier for each section, safe in HTML and in addresses, and used once."""
+    """A unique identifier for each section, safe in HTML and URLs."""
     seen: Counter[str] = Counter()
     names = []
     for section in sections:
@@ -184,5 +184,5 @@ def _resource(name: str) -> str:
 
 
 def _script(text: str) -> Markup:
-    """Our own script, so that it cannot end its element; inside strings ``<\\/`` means ``</``."""
+    """Our own script, escaped so that it cannot end its element: inside strings ``<\\/`` is ``</``."""
     return Markup(text.replace("</script", "<\\/script").replace("<!--", "<\\!--"))

@@ -1,4 +1,4 @@
-"""The layers a chart is made of: runs, intervals, means, and a rule that follows the pointer."""
+"""The layers of a chart: runs, intervals, means, and a rule that follows the pointer."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ class Frame:
     log_y: bool = False
     facet: str | None = None
     number: int = 0
-    """Of the panel: a selection belongs to one panel, and its name must be its own."""
+    """Of the panel: selections need a name of their own in each panel."""
 
     def panel(self, runs: pd.DataFrame, means: pd.DataFrame) -> Any:
-        """Runs faint at the back, then intervals, then means; the single runs answer the pointer too."""
+        """Runs, faint, then intervals, then means; single runs have tooltips, too."""
         columns = [self.arm, self.x, self.y, self.seed, *([self.facet] if self.facet else [])]
         each = alt.Chart(inline(runs[columns])).encode(
             x=self.along_x(), y=self.along_y(field(self.y)), color=self.colour()
@@ -70,9 +70,9 @@ class Frame:
         )
 
     def fade(self, channel: Any, full: float, faint: float) -> Any:
-        """Full where the arm is picked in the chart's own legend, or shown by the page; faint elsewhere.
+        """Full where the arm is picked in the chart's own legend or in the page's; faint elsewhere.
 
-        ``channel`` is the opacity of stroke or fill alone; that of a mark makes a PDF three times larger.
+        ``channel`` is the opacity of stroke or fill; opacity of the mark makes a PDF three times larger.
         """
         arm = self.arm.replace("\\", "\\\\").replace("'", "\\'")
         shown = f"!length(shown) || indexof(shown, datum['{arm}']) >= 0"
@@ -80,7 +80,7 @@ class Frame:
         return channel(value=faint, condition={"test": test, "value": full})
 
     def _interval(self, mean: Any) -> Any:
-        """A band where there is a curve, bars where there are one or two places only."""
+        """A band along a curve, bars for one or two values of x."""
         spread = mean.encode(y=self.along_y("low"), y2="high")
         if len(self.ticks) > 2:
             fade = self.fade(alt.FillOpacityValue, 0.15, 0.02)
@@ -89,10 +89,10 @@ class Frame:
         return spread.mark_rule(strokeWidth=2, aria=False).encode(strokeOpacity=fade)
 
     def pointer(self, texts: pd.DataFrame) -> Any:
-        """Strips around measured places: the one under the pointer shows a rule and reads off all arms.
+        """Strips around the measured x: the one under the pointer shows a rule and the values of all arms.
 
-        ``texts`` has lines with arm, place and a column ``text``, joined where a place has several. The
-        selections that :meth:`fade` refers to come with it.
+        ``texts`` has the columns arm, x and ``text``; several texts at one x are joined. Adds the selections
+        that :meth:`fade` refers to.
         """
         wide = texts.pivot_table(index=self.x, columns=self.arm, values="text", aggfunc="; ".join, sort=False)
         wide = wide.fillna("not measured").reset_index()
@@ -137,7 +137,7 @@ class Frame:
         )
 
     def along_y(self, column: str) -> alt.Y:
-        """The title stands flat above the axis, where it is read first."""
+        """The title is horizontal, above the axis."""
         given = {} if self.domain is None else {"domain": list(self.domain), "nice": False}
         plain = "format(datum.value, datum.value ? '+~g' : 'd')" if self.signed else alt.Undefined
         marks = logarithmic(self.domain) if self.log_y and self.domain else []
@@ -197,7 +197,7 @@ def strips(ticks: Sequence[float], log: bool) -> list[float]:
 
 
 def logarithmic(domain: Domain) -> list[float]:
-    """The powers of ten in ``domain``; also twice and five times these where there are fewer than three.
+    """The powers of ten in ``domain``; with twice and five times these if there are fewer than three.
 
     >>> logarithmic((1, 1000)), logarithmic((30, 600))
     ([1.0, 10.0, 100.0, 1000.0], [50.0, 100.0, 200.0, 500.0])
@@ -209,23 +209,23 @@ def logarithmic(domain: Domain) -> list[float]:
 
 
 def inline(frame: Any) -> alt.InlineData:
-    """The rows of ``frame`` as part of the chart, however many; of a DataFrame Altair takes 5,000."""
+    """The rows of ``frame`` inside the chart, without Altair's limit of 5,000 on a DataFrame."""
     return alt.InlineData(values=json.loads(frame.to_json(orient="records", double_precision=15)))
 
 
 def field(name: str) -> str:
-    """A column's name as Vega-Lite takes it literally: dots and brackets would mean nested values."""
+    """A column's name, escaped: in Vega-Lite dots and brackets mean nested values."""
     return "".join("\\" + letter if letter in ".[]'\"\\" else letter for letter in name)
 
 
 def _drawable(means: pd.DataFrame, domain: Domain | None) -> pd.DataFrame:
-    """The means with interval ends cut to the domain; where there is no interval there are no ends."""
+    """The means with interval ends clipped to the domain, and missing where there is no interval."""
     ends = means[["low", "high"]].where(means["high"] < math.inf)
     return means.drop(columns="std").assign(**(ends if domain is None else ends.clip(*domain)))
 
 
 def _words(mean: float, low: float, high: float, count: int) -> str:
-    """A mean, its interval at three digits of its width, and the number of runs, as the tooltip says it."""
+    """A mean, its interval to three digits of its width, and the number of runs, for tooltips."""
     if high == math.inf:
         return f"{mean:.4g}, {count} run{'s' if count > 1 else ''}, no interval".replace("-", "−")
     digits = 2 - math.floor(math.log10(high - low)) if high > low else 4

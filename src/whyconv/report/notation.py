@@ -1,6 +1,6 @@
-"""Mathematics in plain text, as docstrings write it, set properly: ``|w_i|^2 >= 2n`` gets raised and lowered.
+"""Typesets the mathematics of docstrings: subscripts, superscripts and signs of ``|w_i|^2 >= 2n``.
 
-Only what is unmistakable is touched. A subscript belongs to a single letter or a Greek name: ``pattern_dim``
+Only what is unambiguous is changed. A subscript belongs to a single letter or a Greek name: ``pattern_dim``
 stays. A hyphen becomes a minus between spaces, before a number, and inside ``n-1``: ``max-pooling`` stays.
 """
 
@@ -43,7 +43,7 @@ _RULES = tuple(
 
 
 def prose(text: object) -> Markup:
-    """Escaped text with its mathematics set; ``backticks`` mark code, which is left alone.
+    """Escaped text with its mathematics typeset; code in ``backticks`` is left alone.
 
     >>> print(prose("VCdim >= 2^(d/2 - 1)"), prose("`a_1` of max-pooling"))
     VCdim ≥ 2<sup>d/2 − 1</sup> <code>a_1</code> of max-pooling

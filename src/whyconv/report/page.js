@@ -1,4 +1,4 @@
-// The page's behaviour: charts in both colour schemes, legends, the search, copying commands. Loads nothing.
+// Charts in both colour schemes, legends, search, copying of commands. Loads nothing from the network.
 "use strict";
 (() => {
   const all = (selector, root = document) => [...root.querySelectorAll(selector)];
@@ -27,7 +27,7 @@
     single(figure);
   };
 
-  // Which arms the legend singles out; none pressed means all.
+  // The arms pressed in the legend are shown; with none pressed, all.
   const single = (figure) => {
     if (!figure.querySelector(".legend")) return;
     const names = all(".legend [aria-pressed=true]", figure).map((button) => button.dataset.arm);
@@ -52,7 +52,7 @@
       });
   }
 
-  // The drawing of a figure as a file: as it is, or painted at three times its size.
+  // A figure as a file: its SVG, or a PNG at three times its size.
   for (const link of all("a.svg")) {
     const drawing = link.closest("figure").querySelector("img");
     link.href = drawing.src;
@@ -113,7 +113,7 @@
     block.append(button);
   }
 
-  // On paper every detail is open; the reader's own state comes back afterwards.
+  // For printing, open all details; restore the reader's state afterwards.
   let opened = [];
   addEventListener("beforeprint", () => {
     opened = all("details:not([open])");

@@ -1,4 +1,4 @@
-"""Pictures made of pixels, inside an SVG drawing: a PNG in the text itself, loaded from nowhere."""
+"""Bitmaps inside an SVG drawing, as embedded PNG."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whyconv.lazy import np
 
 
 def bitmap(pixels: np.ndarray, left: float, top: float, width: float, height: float) -> str:
-    """Bytes (row, column) of grey or (row, column, 3) of colour at a place of a drawing, edges kept sharp."""
+    """An SVG image of grey bytes (row, column) or colours (row, column, 3), with sharp pixels."""
     data = base64.b64encode(png(pixels)).decode()
     place = f'x="{left:g}" y="{top:g}" width="{width:g}" height="{height:g}"'
     return (
@@ -20,7 +20,7 @@ def bitmap(pixels: np.ndarray, left: float, top: float, width: float, height: fl
 
 
 def png(pixels: np.ndarray) -> bytes:
-    """The image file: grey or colour, eight bits, no filter."""
+    """The pixels as a PNG file: grey or RGB, eight bits, no filter."""
     rows, columns = pixels.shape[:2]
     colour = 2 if pixels.ndim == 3 else 0
     lines = b"".join(b"\0" + row.tobytes() for row in pixels)

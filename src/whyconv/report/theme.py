@@ -1,9 +1,9 @@
-"""How charts look: one colour meaning everywhere, one place for type, lines and both colour schemes.
+"""How charts look: colours, fonts and lines, for light and dark pages.
 
-A colour stands for a kind of network in every figure: blue shares its weights over windows (ConvPool, CNN),
+A colour means the same kind of network in every figure: blue shares its weights over windows (ConvPool, CNN),
 vermilion is fully connected (MLP, FCN), green is linear (SVM), purple is local without sharing (LCN).
 Controls, which are broken on purpose, are grey and dashed. The hues are those of Okabe and Ito, which
-stay apart under the common colour blindnesses; shapes and dashes repeat the distinction for print.
+remain distinct for the colour-blind; shapes and dashes repeat the distinction for print.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ BLUE, VERMILION, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#B0619A
 AMBER, INDIGO, OLIVE, BROWN = "#C98500", "#5E5FB8", "#7A8B24", "#8A6A4F"
 FAMILIES = {"ConvPool": BLUE, "CNN": BLUE, "MLP": VERMILION, "FCN": VERMILION, "SVM": GREEN, "LCN": PURPLE}
 LIGHTER = {BLUE: "#3F9FD8", VERMILION: "#EE9A5B", GREEN: "#62BFA0", PURPLE: "#D59AC6"}
-"""The colour of a variant, such as ``ConvPool layerwise``, beside its family's own."""
+"""The colour of a variant, such as ``ConvPool layerwise``, by that of its family."""
 RAMP = ("#74C2B8", "#4FABB4", "#3390AC", "#2374A0", "#24588D", "#293C73", "#291F55")
-"""Arms that are values of one quantity, ``positions = 10`` and so on: the larger, the deeper."""
+"""For arms that are values of one quantity, such as ``positions = 10``: the larger, the darker."""
 DARK = {
     **{BLUE: "#4BA3E3", VERMILION: "#F5843C", GREEN: "#2FC29A", PURPLE: "#D48CC2", GREY: "#9AA3AC"},
     **{AMBER: "#E8B04A", INDIGO: "#9C9DEB", OLIVE: "#B5C65A", BROWN: "#C9A688"},
@@ -35,7 +35,7 @@ DARK = {
         zip(RAMP, ("#4E8794", "#5B9FA6", "#6CB5B5", "#85CABF", "#A3DCCB", "#C4EDDA", "#E8FBF0"), strict=True)
     ),
 }
-"""What each colour becomes on a dark page."""
+"""The colour on a dark page, by that on a light one."""
 
 _SHAPES = {BLUE: "circle", VERMILION: "square", GREEN: "triangle-up", PURPLE: "diamond"}
 _SPARE = (AMBER, INDIGO, OLIVE, BROWN)
@@ -57,9 +57,9 @@ def styles(arms: Sequence[str], controls: Collection[str] = ()) -> list[Style]:
     """A style for each arm of a figure.
 
     An arm is a control when ``controls`` names it or its name says ``control``: grey and dashed. Otherwise
-    the first word decides: a family of :data:`FAMILIES` has its colour, and a name that goes on, such as
-    ``ConvPool layerwise``, is a variant: the lighter tone, dashed. Other names get the rest, in order; where
-    all are values of one quantity, such as ``n = 10`` and ``n = 20``, they get a ramp.
+    the first word decides: a family of :data:`FAMILIES` has its colour; a longer name, such as
+    ``ConvPool layerwise``, is a variant: the lighter tone, dashed. Other names get the spare colours, in
+    order; if all arms are values of one quantity, such as ``n = 10`` and ``n = 20``, they get a ramp.
     """
     names = [arm for arm in arms if not _is_control(arm, controls)]
     quantities = {match[1] if (match := _VALUE.fullmatch(name)) else None for name in names}
@@ -76,7 +76,7 @@ def _is_control(arm: str, controls: Collection[str]) -> bool:
 
 
 def _ramp(count: int) -> list[Style]:
-    """``count`` steps from end to end of the ramp; beyond its length dashes tell neighbours apart."""
+    """``count`` steps from end to end of the ramp; beyond its length dashes distinguish neighbours."""
     last = len(RAMP) - 1
     steps = [round(place * last / (count - 1)) for place in range(count)]
     repeated = [step in steps[:place] for place, step in enumerate(steps)]
@@ -103,7 +103,7 @@ def _by_family(names: Sequence[str]) -> dict[str, Style]:
 
 
 def config(dark: bool = False) -> dict[str, Any]:
-    """The Vega-Lite configuration of every chart: calm axes, no frame, text in one family."""
+    """The Vega-Lite configuration of every chart."""
     ink, quiet, grid = ("#E6E8EA", "#A9B0B7", "#33383E") if dark else ("#22262A", "#5B636B", "#E4E6E8")
     label = {"labelFontSize": 12, "labelColor": quiet, "titleFontSize": 12.5, "titleColor": ink}
     return {

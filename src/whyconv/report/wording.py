@@ -1,4 +1,4 @@
-"""Values as the page shows them: numbers, verdict words, cells of tables. What returns Markup is escaped."""
+"""Values as the page shows them: numbers, verdicts, table cells. Functions that return Markup escape."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ MEANINGS: Mapping[str, str] = {
     "vacuous": "True, but it says nothing at these sizes, as when a probability is bounded by more than 1.",
     "undecided": "The interval straddles the threshold; more repetitions could decide.",
     "fails": "The statement is false at the sizes named, or the measurement contradicts it.",
-    "error": "A check or a solver could not decide and says why; nothing is said of the statement.",
+    "error": "A check or a solver could not decide, and reports why; the statement remains open.",
 }
-"""What each verdict word promises, in the order in which the page lists them."""
+"""What each verdict means, in the order in which the page lists them."""
 
 SOURCES: Mapping[str, str] = {
     "paper": "",
     "derived": "our derivation",
     "reconstructed": "reconstructed from second-hand text",
 }
-"""Whose wording a claim is, said where it is not the paper's own."""
+"""Where a claim's wording is from, if it is not the paper's own."""
 
 
 def number(value: Any) -> Markup:
-    """A number at four significant digits, large and small ones as a power of ten; other things as text.
+    """A number at four significant digits, large and small ones with a power of ten; other values as text.
 
     >>> print(number(0.0213), number(64000), number(True), number(2.5e-24))
     0.0213 64,000 yes 2.5 × 10<sup>−24</sup>
@@ -62,12 +62,12 @@ def _digits(value: float) -> str:
 
 
 def verdict_class(verdict: object) -> str:
-    """The style of a verdict's badge; a word that is none stays grey."""
+    """The CSS class of a verdict's badge; any other word is grey."""
     return str(verdict).replace(" ", "-") if verdict in get_args(Verdict) else "unknown"
 
 
 def cells(frame: pd.DataFrame) -> Iterator[list[Any]]:
-    """The rows of a data frame as plain values; None is missing."""
+    """The rows of a data frame as plain values; missing ones are None."""
     for row in frame.astype(object).where(frame.notna(), None).itertuples(index=False, name=None):
         yield [_plain(value) for value in row]
 
@@ -79,7 +79,7 @@ def _plain(value: Any) -> Any:
 
 
 def listed(value: Any) -> str:
-    """A part of an environment: what a dictionary holds, by name.
+    """A part of an environment as text; a dictionary by its names.
 
     >>> listed({"jax": "0.10", "numpy": "2.4"}), listed({}), listed("3.11")
     ('jax 0.10, numpy 2.4', 'none', '3.11')
@@ -88,5 +88,5 @@ def listed(value: Any) -> str:
 
 
 def as_json(value: Any) -> str:
-    """A text as it is, anything else as JSON."""
+    """A string as it is, anything else as JSON."""
     return value if isinstance(value, str) else json.dumps(value, default=str)
