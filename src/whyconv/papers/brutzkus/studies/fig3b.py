@@ -31,15 +31,15 @@ class Figure3b(GridStudy, name="brutzkus.fig3b"):
     reference: ClassVar[str] = "Brutzkus & Globerson, Figure 3b"
     title: ClassVar[str] = "With noise the linear method fails, and max-pooling leads"
     criterion: ClassVar[str] = (
-        "For every m from 80 on, both baselines' error exceeds ConvPool's, seed by seed, with the 95 % "
+        "For every m from 80 on, both baselines' errors exceed ConvPool's, seed by seed, with the 95 % "
         "interval of the difference above 0; both networks have zero training error at every m; and the "
         "linear model's training error is positive at the largest m, where no hyperplane separates."
     )
     broken: ClassVar[str] = (
-        "ConvPool on inputs whose coordinates went through one random permutation: its windows see no "
+        "ConvPool on inputs whose coordinates are shuffled by one random permutation: its windows see no "
         "patterns, so it must lose its advantage."
     )
-    rule: ClassVar[str] = RULE + " Noise uniform in the unit ball, at test too."
+    rule: ClassVar[str] = RULE + " Noise uniform in the unit ball, at test time too."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {"m": [80, 320, 2560], "seeds": 3},
         "paper": {},

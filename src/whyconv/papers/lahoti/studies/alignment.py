@@ -58,7 +58,7 @@ class Alignment(GridStudy, name="lahoti.alignment"):
     @classmethod
     def _measured(cls, risk: bool) -> bool:
         if not risk:
-            raise ValueError("the study is about the risk; leave it true")
+            raise ValueError("this study is about the risk; leave risk = true")
         return risk
 
     def judge(self, table: pd.DataFrame) -> Judgement:

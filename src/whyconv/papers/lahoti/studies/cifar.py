@@ -63,9 +63,9 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
     and without each other: infinitely wide CNNs and LCNs without pooling are the same Gaussian process
     (Novak et al. 2019), so that sharing alone need not be worth anything.
 
-    Networks, sizes and target are ours. Every network is trained for as many ``steps`` at every m, unless
-    its training loss is small before. ``tuning`` images, half of them held out, choose its rate among
-    ``rates``, with ``tuning_seeds`` seeds of their own; test images choose nothing.
+    Networks, sizes and target are ours. Every network is trained for the same number of ``steps`` at every m,
+    or until its training loss is small. ``tuning`` images, half of them held out, choose its rate among
+    ``rates``, with ``tuning_seeds`` seeds used for nothing else; test images choose nothing.
     """
 
     reference: ClassVar[str] = "Lahoti et al., the order CNN < LCN < FCN, on CIFAR-10 (ours)"
@@ -74,16 +74,16 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
         "95 % intervals over seeds: FCN, LCN and the LCN with pooling each need more examples than the CNN "
         "with pooling to reach the target (ratios of m* above 1), and at the largest m the FCN errs more, "
         "seed by seed; a CNN trained on shuffled labels is within 0.05 of chance; the FCN on permuted "
-        "pixels, started alike, has the FCN's loss in the first epoch up to rounding (1e-4), and its error "
-        "within 0.03. What each prior is worth is told."
+        "pixels, with its initial weights permuted alike, has the FCN's loss in the first epoch up to "
+        "rounding (1e-4), and its error within 0.03. What each prior is worth is reported, not judged."
     )
     broken: ClassVar[str] = (
-        "the CNN with pooling on images whose pixels went through one permutation, the same for all images, "
-        "beside the FCN, which does not see it, and the LCN on such images: it must lose its advantage."
+        "the CNN with pooling on images whose pixels are permuted, in the same way for all images, against "
+        "the FCN, which cannot notice, and the LCN on such images: it must lose its advantage."
     )
     rule: ClassVar[str] = (
         "Adam, batches of 32, cross-entropy, no augmentation; every network is trained until its training "
-        "loss is at most 0.1 or its steps, as many for every network and m, are spent."
+        "loss is at most 0.1 or its steps, the same number for every network and m, are spent."
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
@@ -121,11 +121,11 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
         if len(self.sizes) < 2:
             there = self.task.image_count("train")
             raise ValueError(
-                f"m = {list(self.m)} was given; take two sizes or more up to {there:,}, the images"
+                f"m = {list(self.m)} was given; take two or more sizes up to {there:,}, all the images"
             )
         if self.kernel in self.kernels:
             raise ValueError(
-                f"kernels = {list(self.kernels)} are others than kernel = {self.kernel}; leave it out"
+                f"kernels = {list(self.kernels)} must differ from kernel = {self.kernel}; leave it out"
             )
         return self
 
@@ -191,7 +191,7 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
         return self.sized(replace(self._cell(arm, Twin(arm)), task=self.task, learner=learner), total)
 
     def sized(self, cell: Cell, m: int) -> Cell:
-        """As many steps for every m."""
+        """The same number of steps for every m."""
         batches = ceil((m - cell.learner.get("held_out", 0)) / BATCH)
         return replace(cell.at(m), learner={**cell.learner, "epochs": ceil(self.steps / batches)})
 
@@ -267,12 +267,12 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
         total = self.available(self.tuning, "train")
         rates = ", ".join(f"{rate:g}" for rate in self.rates)
         left_out = [m for m in self.m if m not in self.sizes]
-        missing = f" Left out, more than there are: m = {', '.join(map(str, left_out))}." if left_out else ""
+        missing = f" Left out for lack of images: m = {', '.join(map(str, left_out))}." if left_out else ""
         return (
             f"{described(self.task)}{missing} m* is for a test error of {self.target:g}. {self.rule} Steps: "
             f"{self.steps:,}. Of the rates "
             f"{rates} every network has the one with the least error on {total // 2:,} held-out training "
-            f"images after training on {total - total // 2:,}, by seeds used for nothing else "
+            f"images after training on {total - total // 2:,}, with seeds used for nothing else "
             f"({self.tuning_seeds}); twins have their network's rate. The FCN has "
             f"{self.networks[FCN]['widths'][0]:,} hidden units."
         )

@@ -1,4 +1,4 @@
-"""Lahoti et al., experiment 2: how many examples for larger and larger patches."""
+"""Lahoti et al., experiment 2: examples needed as patches grow."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Lahoti et al., experiment 1: how many examples for more and more patches."""
+"""Lahoti et al., experiment 1: examples needed as the number of patches grows."""
 
 from __future__ import annotations
 

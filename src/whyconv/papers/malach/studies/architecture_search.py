@@ -1,4 +1,4 @@
-"""Section 5: searching for the order of the bits, when nobody tells which ones are neighbours."""
+"""Section 5: searching for the order of the bits, when it is unknown which ones are neighbours."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ HALF = log(2)
 
 
 class ArchitectureSearch(Study, name="malach.architecture-search"):
-    """Evaluations of a search for the bits' order: blind for parity, guided where single bits tell.
+    """Evaluations of a search for the bits' order: blind for parity, guided where single bits help.
 
     Of all orders a share of (n-k+1) / C(n,k) puts the k bits of the target next to each other, so blind
-    guessing takes C(n,k) / (n-k+1) evaluations on average. An order whose windows miss them gives a
-    network no signal of parity (claim ``malach.nas``), so no search can know it is getting closer. Beside
-    parity stand majority, which is a sign of a sum of single bits, so that almost any order will do; and
-    *exactly one* (of the k bits is +1), for which the order matters and single bits tell of it.
+    guessing takes C(n,k) / (n-k+1) evaluations on average. An order whose windows miss them gives a network
+    no signal of parity (claim ``malach.nas``), so no search can know it is getting closer. For contrast:
+    majority, the sign of a sum of single bits, for which almost any order will do; and *exactly one* (of the
+    k bits is +1), for which the order matters and single bits reveal it.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"
@@ -46,7 +46,7 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
         "for majority, random orders need less than a tenth."
     )
     broken: ClassVar[str] = (
-        "exactly one in the place of parity: single bits tell, so the search is not blind."
+        "exactly one in place of parity: single bits reveal the order, so the search is not blind."
     )
     rule: ClassVar[str] = (
         "One evaluation trains a CNN with 20 steps of gradient descent; a search succeeds when the error on "
@@ -154,7 +154,7 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
         return paired_difference(logs[part["arm"] == RANDOM], logs[part["arm"] == arm])
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Evaluations against n, one chart a target, with blind guessing beside them."""
+        """Evaluations against n, one chart per target, with blind guessing beside them."""
         import pandas as pd
 
         from whyconv.report.charts import curves

@@ -57,19 +57,19 @@ class Figure1(ClassesStudy, name="malach.fig1"):
     criterion: ClassVar[str] = (
         "95 % intervals over seeds: at every depth and width the CNN is more accurate than the FCN of as "
         "many parameters, seed by seed; at every depth the widest CNN is more accurate than the FCN with "
-        "many more, at the smallest depth by more than 0.05; no greater width costs either more than 0.03 "
+        "many more, at the smallest depth by more than 0.05; no width costs either network more than 0.03 "
         "against the next smaller; permuted pixels cost the CNN accuracy; shuffled labels give chance within "
-        "0.05; the FCN on permuted pixels, started alike, has the FCN's loss in the first epoch up to "
-        "rounding (1e-4), and its accuracy within 0.03."
+        "0.05; the FCN on permuted pixels, with its initial weights permuted alike, has the FCN's loss in "
+        "the first epoch up to rounding (1e-4), and its accuracy within 0.03."
     )
     broken: ClassVar[str] = (
-        "the CNN on images whose pixels went through one permutation, the same for all images: it must lose "
-        "its lead of 0.05 over the FCN with many more parameters. Over FCNs of as many it keeps one: these "
-        "are narrow."
+        "the CNN on images whose pixels are permuted, in the same way for all images: it must lose its lead "
+        "of 0.05 over the FCN with many more parameters. It keeps a lead over FCNs of as many: these are "
+        "narrow."
     )
     rule: ClassVar[str] = (
-        "ReLU, dense readout, no pooling; cross-entropy, no augmentation, no tuning; no other stop than the "
-        "number of epochs."
+        "ReLU, dense readout, no pooling; cross-entropy, no augmentation, no tuning; training stops only "
+        "after the last epoch."
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {

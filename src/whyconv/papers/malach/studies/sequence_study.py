@@ -105,7 +105,7 @@ class SequenceStudy(ImageStudy):
         """Other images and other parities than the paper's."""
         if self.task.images != "mnist":
             of = known(self.task.images).phrase or self.task.images
-            return f"these images are {of}, and the criterion is one for MNIST; --preset mnist is judged"
+            return f"these images are {of}, but the criterion is stated for MNIST; --preset mnist is judged"
         if self.task.counted != WINDOW:
             return f"the parity of {self.task.counted} digits is not the paper's; --preset mnist is judged"
         return ""
@@ -143,7 +143,7 @@ class SequenceStudy(ImageStudy):
 
 
 RULE = (
-    "a linear readout of all windows, no other stop than the number of epochs; a score of exactly zero "
+    "a linear readout of all windows, training stops only after the last epoch; a score of exactly zero "
     "counts as -1."
 )
 
