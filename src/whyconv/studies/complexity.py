@@ -95,7 +95,7 @@ class ComplexityStudy(Study):
     def complexity(
         self, table: pd.DataFrame, cell: Cell, beside: Iterable[Cell] = ()
     ) -> SampleComplexity | None:
-        """m* of a cell, from the seeds that it and those ``beside`` it have; None before a size is done."""
+        """m* of a cell, from the seeds shared with those ``beside`` it; None until a size is complete."""
         seeds = min((cell.seeds, *(other.seeds for other in beside)), key=len)
         curve = Curve.from_table(selected(table, **cell.labels), value=self.outcome).complete(seeds)
         return sample_complexity(curve, self.goal(cell), curve.sizes[-1]) if curve.sizes else None

@@ -48,7 +48,7 @@ class ArmStudy(Study):
     @field_validator("arms")
     @classmethod
     def _complete(cls, arms: dict[str, Arm]) -> dict[str, Arm]:
-        """Those needed are there, and every ``matches`` names one that has a network."""
+        """All needed arms are there, and every ``matches`` names an arm with a network."""
         for name in cls.needed:
             if name not in arms:
                 raise ValueError(f"the arm {name!r} is missing, but the criterion needs it")

@@ -85,8 +85,8 @@ class Twin(NamedTuple):
 
 
 def twins(contestants: Sequence[str], connected: str = "FCN") -> dict[str, Twin]:
-    """Permuted pixels for every contestant, the fully ``connected`` one starting alike; shuffled labels for
-    the first."""
+    """Every contestant on permuted pixels (the fully ``connected`` one coupled), the first on shuffled
+    labels."""
     found = {
         permuted(arm): Twin(arm, {"permuted": True}, {"coupled": True} if arm == connected else {})
         for arm in contestants

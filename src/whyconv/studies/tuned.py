@@ -136,7 +136,7 @@ class TunedStudy(Study):
         return [point.trial for point in [*self.plan({}), *(p for cell in measured for p in cell.points())]]
 
     def _merit(self, rate: float, rows: Sequence[Row]) -> tuple[float, float, float]:
-        """Runs that miss the target, steps, error at the end in per cent."""
+        """Runs that miss the target, steps, and the final error to the nearest per cent."""
         del rate
         missed, steps, error = 0.0, 0.0, 0.0
         for row in rows:
@@ -156,5 +156,4 @@ class TunedStudy(Study):
         return table
 
     def measured(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Without the tuning."""
         return measurements(table)

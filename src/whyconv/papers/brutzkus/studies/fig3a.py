@@ -44,7 +44,6 @@ class Figure3a(GridStudy, name="brutzkus.fig3a"):
     m: tuple[int, ...] = (10, 20, 40, 80, 160, 320, 640, 1280)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with ConvPool and with its control."""
         return Judgement(self._judged(table, CONV_POOL), self._judged(table, SCRAMBLED))
 
     def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
@@ -73,7 +72,6 @@ class Figure3a(GridStudy, name="brutzkus.fig3a"):
         return figure1()
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Error against m."""
         from whyconv.report.charts import curves
 
         chart = curves(

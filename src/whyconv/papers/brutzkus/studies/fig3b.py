@@ -52,7 +52,6 @@ class Figure3b(GridStudy, name="brutzkus.fig3b"):
     m: tuple[int, ...] = (10, 20, 40, 80, 160, 320, 640, 1280, 2560)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with ConvPool and with its control."""
         return Judgement(self._judged(table, CONV_POOL), self._judged(table, SCRAMBLED))
 
     def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
@@ -78,7 +77,6 @@ class Figure3b(GridStudy, name="brutzkus.fig3b"):
         )
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Test error, and training error, against m."""
         from whyconv.report.charts import curves
 
         common = {

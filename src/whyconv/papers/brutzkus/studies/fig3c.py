@@ -97,7 +97,6 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
         return self
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with ConvPool and with its twin on permuted pixels."""
         plain = worst(self._ahead(table, CONV_POOL), self._fitted(table), self._sane(table))
         return Judgement(plain, self._ahead(table, PERMUTED))
 
@@ -152,7 +151,6 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
         return f"these images are not digits ({described(self.task).rstrip('.')}); --preset paper is judged"
 
     def remarks(self) -> str:
-        """The rule, and the images."""
         return f"{self.rule} {described(self.task)}"
 
     def pictures(self) -> dict[str, str]:
@@ -162,7 +160,6 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
         return figure5(self.task)
 
     def tables(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        """What a shift of the test costs."""
         return translations(table, self.task.shifted_tests, "m")
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:

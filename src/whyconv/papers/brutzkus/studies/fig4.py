@@ -54,12 +54,10 @@ class Figure4(GridStudy, name="brutzkus.fig4"):
         return m
 
     def values(self) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], int]]:
-        """One column per number of positions."""
         for positions in self.positions:
             yield {"positions": positions}, {"positions": positions}, self.m[0]
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with ConvPool and with its control."""
         return Judgement(self._judged(table, CONV_POOL), self._judged(table, SCRAMBLED))
 
     def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
@@ -82,7 +80,6 @@ class Figure4(GridStudy, name="brutzkus.fig4"):
         )
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Error against positions."""
         from whyconv.report.charts import curves
 
         chart = curves(

@@ -74,7 +74,6 @@ class LayerwiseStudy(GridStudy, name="brutzkus.layerwise"):
     m: tuple[int, ...] = (10, 20, 40, 80, 160, 320, 640)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with LW_CNN and with its control."""
         return Judgement(self._judged(table, LAYERWISE), self._judged(table, UNTRAINED))
 
     def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:

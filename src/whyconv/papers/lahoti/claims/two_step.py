@@ -2,8 +2,8 @@
 
 The paper's full text was not available; algorithm and constants are reconstructed from second-hand text.
 *Alignment*: the mean over filters of <w_i, w*>, |w_i| = 1. Sizes: ``patches`` = k, ``patch_dim`` = d. All
-runs are in double precision: the project's learner *two-step*, and beside it, on the same examples from the
-same start, two steps in NumPy with gradients written by hand.
+runs are in double precision: the project's learner *two-step* and, as a second route on the same examples
+from the same start, two steps in NumPy with gradients written by hand.
 """
 
 from __future__ import annotations

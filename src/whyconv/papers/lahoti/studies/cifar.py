@@ -48,10 +48,10 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
     """Test error against sample size, one prior after the other: networks with one hidden layer of ReLU.
 
     LCN: windows of ``kernel`` x ``kernel`` pixels every ``stride`` pixels, each with ``channels`` filters of
-    its own; other ``kernels`` are further LCNs, and the FCN has the whole image for a window. CNN: the
-    same filters everywhere. Between them filters are shared by blocks of g x g windows, g in ``groups``. With
+    its own; other ``kernels`` are further LCNs, and the FCN has the whole image for a window. CNN: the same
+    filters everywhere. Between them filters are shared by blocks of g x g windows, g in ``groups``. With
     *pooling* the largest of ``pool`` x ``pool`` neighbouring windows counts. The readout is linear in all
-    that is left. The FCN has ``fcn_width`` hidden units, if not given as many as the readout sees after
+    that is left. The FCN has ``fcn_width`` hidden units, by default as many as the readout sees after
     pooling; an LCN without pooling has more, and locality is measured with another number of units (FCNs of
     256 and 1024 units erred alike here: .669, .617, .591 and .668, .611, .596 for m = 1000, 2000, 4000).
 
@@ -165,11 +165,11 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
 
     @property
     def tuner(self) -> Tuner:
-        """The rate with the least error on held-out images, the smaller of equals."""
+        """The rate with the least error on held-out images; ties go to the smaller."""
         return Tuner(self.rates, self.tuning_seeds, lambda rate, rows: (_held_out_error(rows), rate))
 
     def cells(self) -> Iterator[Cell]:
-        """Every network with its search, and its twins at both ends; the rates are still to be found."""
+        """Every network with its search, and its twins at both ends; the rates are not chosen yet."""
         ends = (self.sizes[0], self.sizes[-1])
         for arm in self.networks:
             yield self._cell(arm, Twin(arm), Search(*ends, self.resolution, self.sizes))
@@ -231,13 +231,12 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
         return {arm: m for arm in (*self.networks, *TWINS) if (m := found[arm]) is not None}
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with the networks as they are and on permuted pixels."""
         table = self.measured(table)
         plain = worst(self._ahead(table, POOLED_CNN, (FCN, LCN, POOLED_LCN)), self._sane(table))
         return Judgement(plain, self._ahead(table, permuted(POOLED_CNN), (FCN, permuted(LCN))))
 
     def _ahead(self, table: pd.DataFrame, cnn: str, others: Sequence[str]) -> Evidence:
-        """Fewer examples than any of the others, and less error than the FCN with as many as there are."""
+        """Fewer examples than any of the others, and less error than the FCN at the largest m."""
         found, needed = [], self.needed(table)
         for arm in others:
             ratio = worth(needed, arm, cnn)
@@ -263,7 +262,6 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
         return worst(*found)
 
     def remarks(self) -> str:
-        """Data, target, rule, and how rates were chosen."""
         total = self.available(self.tuning, "train")
         rates = ", ".join(f"{rate:g}" for rate in self.rates)
         left_out = [m for m in self.m if m not in self.sizes]

@@ -56,7 +56,7 @@ class Depth(GridStudy, name="lahoti.depth"):
     broken: ClassVar[str] = "the CNN of one layer in place of the CNN of two."
     rule: ClassVar[str] = (
         "Squared loss, full-batch Adam, 1000 steps; every network gets the same grid of step sizes, of which "
-        "the pair with the least risk on examples of its own counts in each repetition."
+        "the pair with the least risk on separate examples counts in each repetition."
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
@@ -71,7 +71,6 @@ class Depth(GridStudy, name="lahoti.depth"):
     risk: bool = True
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion with the CNN of two layers, and with that of one."""
         return Judgement(self._judged(table, CNN), self._judged(table, SHALLOW))
 
     def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
@@ -94,7 +93,6 @@ class Depth(GridStudy, name="lahoti.depth"):
         return worst(*parts)
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Test error against m."""
         from whyconv.report.charts import curves
 
         return {

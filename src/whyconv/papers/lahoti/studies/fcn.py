@@ -171,7 +171,6 @@ class FullyConnected(SignalStudy, name="lahoti.fcn"):
         return worst(*parts) if parts else Evidence("vacuous", {"sizes where all three were measured": 0})
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """m* against each rate."""
         from whyconv.report.complexity_chart import complexities
 
         drawn, charts = self.drawn(table), {}

@@ -130,7 +130,6 @@ class SignalStudy(ArmStudy, ComplexityStudy):
         return super().cell(name, labels, changes, search=search, risk=True, **more)
 
     def goal(self, cell: Cell) -> float:
-        """The risk to reach."""
         return self.target if self.target is not None else known(cell.task)[0] + self.excess
 
     def comparable(self, cell: Cell) -> bool:
@@ -164,7 +163,6 @@ class AxisStudy(SignalStudy):
                 yield self.cell(name, {self.axis: shown}, {self.field: value})
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion with the CNN, and with a CNN that sharing cannot help."""
         return Judgement(self.judged(table, CNN), self.judged(table, ROTATED))
 
     def judged(self, table: pd.DataFrame, contestant: str) -> Evidence:

@@ -49,7 +49,6 @@ class StaticSignal(SignalStudy, name="lahoti.static-signal"):
     seeds: int = Field(10, ge=1, le=10_000)
 
     def cells(self) -> Iterator[Cell]:
-        """The three cases."""
         changes: dict[int, dict[str, int | None]] = {
             MOVES: {"place": None},
             STAYS: {"place": 1},
@@ -72,7 +71,6 @@ class StaticSignal(SignalStudy, name="lahoti.static-signal"):
         return Evidence(found.verdict, {**found.numbers, **needed})
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Risk against m, one panel per case."""
         from whyconv.report.charts import curves
 
         return {

@@ -38,7 +38,6 @@ class VaryD(AxisStudy, name="lahoti.vary-d"):
     values: tuple[float, ...] = (10, 20, 30)
 
     def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
-        """Exponents in d."""
         from whyconv.measure.scaling import exponent
 
         shared, own = exponent(cnn.items()), exponent(lcn.items())

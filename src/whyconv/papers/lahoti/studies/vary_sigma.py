@@ -36,7 +36,6 @@ class VarySigma(AxisStudy, name="lahoti.vary-sigma"):
     values: tuple[float, ...] = (0.07, 0.1, 0.14)
 
     def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
-        """Exponents in sigma."""
         from whyconv.measure.scaling import exponent
 
         return [

@@ -41,9 +41,9 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
     title: ClassVar[str] = "Searching for the order of the bits is blind for parity"
     criterion: ClassVar[str] = (
         "For parity, random orders need C(n,k)/(n-k+1) evaluations (the 95 % interval of their mean, all n "
-        "pooled, contains it), and no other strategy halves that of random orders (the interval of the log "
-        "of the ratio, seed by seed, lies below log 2); for exactly one, the greedy strategy does halve it; "
-        "for majority, random orders need less than a tenth."
+        "pooled, contains it), and no other strategy halves the evaluations of random orders (the interval "
+        "of the log of the ratio, seed by seed, lies below log 2); for exactly one, the greedy strategy does "
+        "halve them; for majority, random orders need less than a tenth."
     )
     broken: ClassVar[str] = (
         "exactly one in place of parity: single bits reveal the order, so the search is not blind."
@@ -86,7 +86,6 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
         return comb(n_bits, self.k_window) / (n_bits - self.k_window + 1)
 
     def targets(self) -> dict[str, dict[str, Any]]:
-        """The three targets as fields of the task."""
         ones = [bin(window).count("1") for window in range(2**self.k_window)]
         table = [1 if count == 1 else -1 for count in ones]
         return {
@@ -115,7 +114,6 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
         return table
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion with parity, and with exactly one in its place."""
         return Judgement(self._judged(table, PARITY), self._judged(table, EXACTLY_ONE))
 
     def _judged(self, table: pd.DataFrame, blind: str) -> Evidence:
@@ -144,7 +142,7 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
         return Evidence("fails" if refuted else "consistent" if fits and clear else "undecided", numbers)
 
     def _gain(self, table: pd.DataFrame, target: str, arm: str) -> Interval:
-        """The log of random orders' evaluations over those of another strategy, n and seed alike."""
+        """The log of random orders' evaluations over those of another strategy, paired by n and seed."""
         import numpy as np
 
         from whyconv.measure.intervals import paired_difference

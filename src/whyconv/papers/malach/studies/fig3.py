@@ -51,11 +51,9 @@ class Figure3(SequenceStudy, name="malach.fig3"):
 
     @property
     def twins(self) -> Mapping[str, Twin]:
-        """Permuted pixels for all three, shuffled labels for the CNN."""
         return twins((CNN, LCN, FCN))
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with the networks as they are and on permuted pixels."""
         ends = (self.digits[0], self.digits[-1])
         plain = worst(
             self._learned(table, (CNN, LCN), self.digits),

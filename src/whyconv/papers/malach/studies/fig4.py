@@ -48,7 +48,6 @@ class Figure4(SequenceStudy, name="malach.fig4"):
         return {middle(arm): Twin(arm, {"where": "middle"}) for arm in CONTESTANTS}
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with digits far apart and with the middle ones."""
         return Judgement(
             self._judged(table, CONTESTANTS), self._judged(table, tuple(map(middle, CONTESTANTS)))
         )

@@ -116,7 +116,6 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
             yield self.cell({"arm": HIDDEN, "filters": filters}, hidden, normal, self.m)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with the natural starts and with the control in their place."""
         rows = self.measured(table)
         return Judgement(self._judged(rows, NATURAL), self._judged(rows, (HIDDEN,)))
 
@@ -153,7 +152,6 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
         return float(np.linalg.norm(readout)) if residual < 1e-3 else "none: the features do not span it"
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Steps and test error against the number of filters."""
         from whyconv.report.charts import curves
 
         rows = self.measured(table)

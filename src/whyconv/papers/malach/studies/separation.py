@@ -110,7 +110,6 @@ class Separation(TunedStudy, name="malach.separation"):
             yield self.cell({"arm": BIASED, "n": n}, biased, arms[FCN], m)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with the CNN and with its control."""
         rows = self.measured(table)
         return Judgement(self._judged(rows, CNN), self._judged(rows, HIDDEN))
 
@@ -154,7 +153,7 @@ class Separation(TunedStudy, name="malach.separation"):
         return Evidence("consistent" if error.low > CHANCE and not fitted else "undecided", numbers)
 
     def _spent(self, rows: pd.DataFrame, contestant: str) -> Evidence:
-        """At the largest n the FCN was given more than the operations of the network with windows."""
+        """At the largest n the FCN spent at least twice the operations of the network with windows."""
         largest = self.n_bits[-1]
         given = _cell(rows, FCN, largest)["train_flops"].min()
         needed = _cell(rows, contestant, largest)["train_flops"].mean()
@@ -194,7 +193,6 @@ class Separation(TunedStudy, name="malach.separation"):
         return figure2()
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Steps, test error and operations against n."""
         from whyconv.report.charts import curves
 
         rows = self.measured(table)
