@@ -234,7 +234,7 @@ BAD = {
     "no network": (["run", "brutzkus.fig3a", "--set", "arms.MLP.network=null"], "none was given"),
     "no example": (["run", "brutzkus.sample-complexity", "--set", "m=0,4"], "m = [0, 4] was given"),
     "wrong network": (["run", "brutzkus.layerwise", "--set", "arms.Layerwise.network=mlp"], "conv-pool only"),
-    "matches nobody": (["run", "brutzkus.fig3a", "--set", "arms.MLP.matches=nobody"], "no arm with"),
+    "matches nobody": (["run", "brutzkus.fig3a", "--set", "arms.MLP.matches=nobody"], "not an arm with"),
     "missing arm": (["run", "brutzkus.fig4", "--set", 'arms={"MLP": {"learner": "svm"}}'], "is missing"),
     "no arms": (["run", "brutzkus.sample-complexity", "--set", "arms={}"], "is missing"),
     "a name too long": (["run", "brutzkus.fig3a", "--out", "x" * 300], "name too long"),
@@ -246,7 +246,7 @@ BAD = {
     ),
     "target below the oracle": (
         ["run", "lahoti.vary-k", "--set", "target=0.01"],
-        "target = 0.01 was given, and at k = 10 the oracle's risk is 0.03288; take a larger one",
+        "target = 0.01 was given, but at k = 10 the oracle's risk is 0.03288; take a larger one",
     ),
     "empty grid of step sizes": (
         ["run", "lahoti.vary-k", "--set", "arms.CNN.learner.rates=[]"],
@@ -254,7 +254,7 @@ BAD = {
     ),
     "sizes reversed": (
         ["run", "lahoti.vary-k", "--set", "sizes.low=500", "--set", "sizes.cap=100"],
-        "low = 500 and cap = 100 were given, and a search goes from low up to cap; take low < cap",
+        "low = 500 and cap = 100 were given, but a search goes from low up to cap; take low < cap",
     ),
     "task without an oracle": (
         ["run", "lahoti.fcn", "--set", "task=detection"], "this study needs the task signal"

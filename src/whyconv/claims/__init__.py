@@ -10,24 +10,24 @@ from whyconv.spec import Piece
 from whyconv.verdict import Evidence, Verdict
 
 Provenance = Literal["paper", "derived", "reconstructed"]
-"""Whose wording a statement is: the paper's, ours, or put together from second-hand text."""
+"""Whose wording a statement is: the paper's, ours, or pieced together from second-hand text."""
 
 
 class Claim(Piece):
     """One statement of a paper. The class docstring's first line is the statement, in one line.
 
-    Subclasses are named ``paper.place`` (``class Lemma52(Claim, name="brutzkus.lemma5.2")``) and define
-    one procedure, ``decide``. It is deterministic: what it draws, it draws from fixed seeds. Two routes that
-    share no code belong into it; the verdict is *holds* only where both agree.
+    Subclasses are named ``paper.place`` (``class Lemma52(Claim, name="brutzkus.lemma5.2")``) and define one
+    procedure, ``decide``. It is deterministic: what it draws, it draws from fixed seeds. Two routes that
+    share no code belong in it; the verdict is *holds* only where both agree.
     """
 
     kind: ClassVar[str] = "claim"
     required: ClassVar[tuple[str, ...]] = ("reference", "expected", "broken")
     reference: ClassVar[str]
-    """Where the statement stands: ``"Brutzkus & Globerson, Lemma 5.2"``."""
+    """Where the statement is found: ``"Brutzkus & Globerson, Lemma 5.2"``."""
     provenance: ClassVar[Provenance] = "paper"
     expected: ClassVar[Verdict]
-    """The recorded verdict; ``whyconv check`` fails when another one comes out."""
+    """The recorded verdict; ``whyconv check`` fails on any other."""
     broken: ClassVar[str]
     """What the control breaks on purpose, in one line."""
 
@@ -50,5 +50,5 @@ class Claim(Piece):
 
     @final
     def control(self) -> Evidence:
-        """The verdict where the claim's ``broken`` is true of the matter; must not be ``expected``."""
+        """The verdict with ``broken`` in place; it must not be ``expected``."""
         return self.decide(broken=True)

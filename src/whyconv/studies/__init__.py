@@ -27,7 +27,7 @@ class Point:
     """A trial with its place in the study: ``labels`` such as ``{"arm": "ConvPool", "m": 40}``."""
 
     made: ClassVar[int] = 0
-    """How many there have been in this process, for showing how far a long plan is."""
+    """How many were made in this process; shows the progress of a long plan."""
 
     labels: Mapping[str, Any]
     trial: Trial
@@ -38,10 +38,10 @@ class Point:
 
 @dataclass(frozen=True)
 class Cell:
-    """A place of a study: who is trained on what, with how many examples, and how often.
+    """A place in a study: what is trained on what, with how many examples, and how often.
 
-    Pieces may be given as what builds them. A study that searches for m* gives the ``search`` in place of
-    ``m``. All studies get their trials from here, by :meth:`points`.
+    Pieces may be given as specs. A study that searches for m* gives ``search`` instead of ``m``. Every trial
+    of every study comes from :meth:`points`.
     """
 
     labels: Mapping[str, Any]
@@ -76,12 +76,12 @@ class Judgement:
 
 
 def good(rows: Mapping[str, Row]) -> dict[str, Row]:
-    """The rows that a plan may be made from. A trial may fail for lack of memory: that is no measurement."""
+    """The rows a plan may rely on; a failed trial (out of memory, say) is not a measurement."""
     return {key: row for key, row in rows.items() if row.status == "ok"}
 
 
 def only_task(kind: type[Task], why: str = "was given") -> BeforeValidator:
-    """For a field that takes a task of one kind, or what builds one, and no other."""
+    """A validator for a field that takes tasks of one kind only, or their specs."""
 
     def built(value: Any) -> Any:
         task = build("task", value)
@@ -111,11 +111,10 @@ def increasing(*fields: str, example: str, count: int = 1, above: float | None =
 class Study(Piece):
     """One question put to many trials.
 
-    The fields are the settings (``--set task.positions=20`` sets a field of a field); ``presets``
-    are sets of overrides. ``plan`` is called with the good rows known so far, until it wants no row that
-    is not there: a grid ignores the rows, an adaptive search reads them and must decide only when
-    all seeds of a point are in. A failed trial is no measurement (:func:`good`): the search stays where it
-    is, and goes on once the trial was run again.
+    The fields are the settings (``--set task.positions=20`` sets a field of a field); ``presets`` are sets of
+    overrides. ``plan`` is called with the good rows known so far, until every row it wants is there: a grid
+    ignores the rows, an adaptive search reads them and may decide only once all seeds of a point are in. A
+    failed trial is not a measurement (:func:`good`): the search waits until it has been run again.
     """
 
     kind: ClassVar[str] = "study"
@@ -126,7 +125,7 @@ class Study(Piece):
     broken: ClassVar[str]
     """What the control is, in a sentence."""
     rule: ClassVar[str] = ""
-    """What was held fixed and must be known to read the figure: stopping rule, initial scale."""
+    """What is held fixed and a reader of the figure must know: stopping rule, initial scale."""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
     """Overrides by name; ``quick`` takes a minute or so, ``paper`` has the paper's sizes."""
 
@@ -147,7 +146,7 @@ class Study(Piece):
         return [point for cell in self.cells() for point in cell.points()]
 
     def outlook(self) -> list[Trial]:
-        """The trials that the forecast of time is made for; an adaptive study may guess what will follow."""
+        """The trials behind the time forecast; an adaptive study may guess those still to come."""
         return [point.trial for point in self.plan({})]
 
     @abstractmethod
@@ -155,15 +154,15 @@ class Study(Piece):
         """The verdict from the finished rows."""
 
     def data(self) -> str:
-        """The data that is read, in a sentence; empty for studies that read none. Told before a run."""
+        """The data the study reads, in a sentence shown before a run; empty if it reads none."""
         return ""
 
     def unjudged(self) -> str:
-        """Why these settings are shown and not judged, in a sentence; empty where they are judged."""
+        """Why results of these settings are shown but not judged, in a sentence; empty if they are judged."""
         return ""
 
     def remarks(self) -> str:
-        """What must be known to read the figure, for these settings: rule, data, readings chosen."""
+        """What a reader of the figure must know about these settings: rule, data, readings chosen."""
         return self.rule
 
     @abstractmethod
@@ -179,7 +178,7 @@ class Study(Piece):
         return {}
 
     def measured(self, table: pd.DataFrame) -> pd.DataFrame:
-        """The lines that means are shown of: all, or without those that only served to tune."""
+        """The lines whose means are shown: all, or all but those that only served to tune."""
         return table
 
     def pictures(self) -> dict[str, str]:

@@ -33,7 +33,7 @@ class Sizes(Spec):
     def _ordered(self) -> Sizes:
         if self.low >= self.cap:
             raise ValueError(
-                f"low = {self.low} and cap = {self.cap} were given, and a search goes from low up to cap; "
+                f"low = {self.low} and cap = {self.cap} were given, but a search goes from low up to cap; "
                 "take low < cap"
             )
         return self
@@ -43,8 +43,8 @@ class ComplexityStudy(Study):
     """m*, the least number of examples whose mean ``outcome`` over seeds is at most the goal, for every cell.
 
     Every cell brings a :class:`whyconv.measure.complexity.Search`, bisection on log m: the largest size is in
-    its first round, so that an arm that does not reach the goal costs little and is *not reached*, never
-    extrapolated. A size counts when all its seeds are in.
+    its first round, so an arm that misses the goal costs little and is *not reached*, never extrapolated. A
+    size counts once all its seeds are in.
     """
 
     adaptive: ClassVar[bool] = True
@@ -53,10 +53,10 @@ class ComplexityStudy(Study):
 
     @abstractmethod
     def goal(self, cell: Cell) -> float:
-        """The error or risk to be reached."""
+        """The error or risk to reach."""
 
-    def telling(self, cell: Cell) -> bool:
-        """Whether m* says something here; elsewhere it is shown and not compared."""
+    def comparable(self, cell: Cell) -> bool:
+        """Whether m* is meaningful here; elsewhere it is shown but not compared."""
         del cell
         return True
 
@@ -66,7 +66,7 @@ class ComplexityStudy(Study):
         return [point for cell in self.cells() for point in self.searched(cell, rows)]
 
     def searched(self, cell: Cell, rows: Mapping[str, Row]) -> list[Point]:
-        """The search of a cell, played again from the rows that are there."""
+        """The search of a cell, replayed from the rows so far."""
         goal, means, points = self.goal(cell), {}, []
         assert cell.search is not None
         while wanted := cell.search.wanted(means, goal):
@@ -88,14 +88,14 @@ class ComplexityStudy(Study):
         return [point.trial for cell in self.cells() for point in self.usual(cell)]
 
     def usual(self, cell: Cell) -> list[Point]:
-        """The trials that a forecast counts on."""
+        """The trials a forecast expects."""
         assert cell.search is not None
         return [point for m in cell.search.usual() for point in self.sized(cell, m).points()]
 
     def complexity(
         self, table: pd.DataFrame, cell: Cell, beside: Iterable[Cell] = ()
     ) -> SampleComplexity | None:
-        """m* of a cell, from the seeds that it and those ``beside`` it have; None before a size is done."""
+        """m* of a cell, from the seeds shared with those ``beside`` it; None until a size is complete."""
         seeds = min((cell.seeds, *(other.seeds for other in beside)), key=len)
         curve = Curve.from_table(selected(table, **cell.labels), value=self.outcome).complete(seeds)
         return sample_complexity(curve, self.goal(cell), curve.sizes[-1]) if curve.sizes else None
@@ -105,19 +105,18 @@ class ComplexityStudy(Study):
     ) -> dict[float, SampleComplexity]:
         """m* of an arm by value of the axis, at the places with the labels ``where``.
 
-        Only where the goal says something and all of ``beside`` were measured, too, from the seeds that
-        they have in common.
+        Only where m* is comparable and all of ``beside`` were measured too, from their common seeds.
         """
         found = {}
         for place, cells in self.by_place().items():
             if {arm, *beside} <= cells.keys() and where.items() <= dict(place).items():
                 others = [cells[name] for name in beside]
-                if self.telling(cells[arm]) and (one := self.complexity(table, cells[arm], others)):
+                if self.comparable(cells[arm]) and (one := self.complexity(table, cells[arm], others)):
                     found[dict(place)[self.axis]] = one
         return found
 
     def paired(self, table: pd.DataFrame, first: str, second: str) -> tuple[Found, Found]:
-        """m* of two arms by value, from the seeds that both have."""
+        """m* of two arms by value, from their common seeds."""
         return self.complexities(table, first, [second]), self.complexities(table, second, [first])
 
     def by_place(self) -> dict[tuple[tuple[str, Any], ...], dict[str, Cell]]:
@@ -129,12 +128,12 @@ class ComplexityStudy(Study):
         return found
 
     def measured(self, table: pd.DataFrame) -> pd.DataFrame:
-        """All lines, by place and size instead of by the order in which the search looked."""
+        """All lines, sorted by place and size, not in the order of the search."""
         place = [name for name, _ in next(iter(self.by_place()))]
         return table.sort_values([*place, "arm", "m"], kind="stable") if len(table) else table
 
     def beside(self, cell: Cell) -> dict[str, Any]:
-        """What else stands beside the goal in the table of m*."""
+        """Further columns beside the goal in the table of m*."""
         del cell
         return {}
 

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 class Arm(Spec):
     """One contestant: a network and a learner; ``task`` may change fields of the study's task for it.
 
-    ``matches`` names the arm whose number of parameters an MLP takes over; ``largest_m`` keeps a costly
-    control to the smaller samples; ``seeds`` are its own number of repetitions, the study's if not given.
+    ``matches`` names the arm whose number of parameters an MLP adopts; ``largest_m`` limits a costly control
+    to the smaller samples; ``seeds`` is its own number of repetitions, by default the study's.
     """
 
     network: NetworkField | None = None
@@ -36,10 +36,10 @@ class Arm(Spec):
 
 
 class ArmStudy(Study):
-    """Contestants on one task; all of them see the same examples, a larger m contains the smaller."""
+    """Contestants on one task; all see the same examples, and larger samples contain the smaller ones."""
 
     needed: ClassVar[tuple[str, ...]] = ()
-    """The arms that the criterion speaks of."""
+    """The arms the criterion refers to."""
 
     task: TaskField
     arms: dict[str, Arm]
@@ -48,14 +48,14 @@ class ArmStudy(Study):
     @field_validator("arms")
     @classmethod
     def _complete(cls, arms: dict[str, Arm]) -> dict[str, Arm]:
-        """Those needed are there, and every ``matches`` names one that has a network."""
+        """All needed arms are there, and every ``matches`` names an arm with a network."""
         for name in cls.needed:
             if name not in arms:
-                raise ValueError(f"the arm {name!r} is missing, and the criterion needs it")
+                raise ValueError(f"the arm {name!r} is missing, but the criterion needs it")
         for name, arm in arms.items():
             model = arms.get(arm.matches) if arm.matches is not None else None
             if arm.matches is not None and (model is None or model.network is None):
-                raise ValueError(f"{name} matches {arm.matches!r}, which is no arm with a network")
+                raise ValueError(f"{name} matches {arm.matches!r}, which is not an arm with a network")
         return arms
 
     def cell(self, name: str, labels: Mapping[str, Any], changes: Mapping[str, Any], **more: Any) -> Cell:
@@ -93,7 +93,7 @@ class GridStudy(ArmStudy):
 
 
 def changed(piece: Any, fields: Mapping[str, Any]) -> Any:
-    """A copy of a piece with other fields, checked again."""
+    """A copy of a piece with some fields changed, checked again."""
     if not fields:
         return piece
     values = {name: getattr(piece, name) for name in type(piece).model_fields}
@@ -113,7 +113,7 @@ def by_seed(table: pd.DataFrame, column: str = "test_error", **labels: Any) -> p
 
 
 def advantage(table: pd.DataFrame, better: str, worse: str, **labels: Any) -> Interval:
-    """The paired difference of test errors, ``worse`` minus ``better``: positive if the first is better."""
+    """The paired difference of test errors, ``worse`` - ``better``: positive if ``better`` is better."""
     from whyconv.measure.intervals import paired_difference
 
     return paired_difference(by_seed(table, arm=worse, **labels), by_seed(table, arm=better, **labels))

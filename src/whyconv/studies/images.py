@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 AS_IT_IS = "test images as they are"
 ROUNDING = 1e-4
-"""By how much losses of the first epoch may differ between networks that are to be equal up to rounding."""
+"""The largest difference of first-epoch losses between networks that must be equal up to rounding."""
 
 
 class ImageStudy(Study):
@@ -43,12 +43,12 @@ class ImageStudy(Study):
         for name in cls.own:
             if getattr(task, name) != type(task).model_fields[name].default:
                 raise ValueError(
-                    f"task.{name} was given, and this study sets it itself; leave it out (see whyconv list)"
+                    f"task.{name} was given, but this study sets it itself; leave it out (see whyconv list)"
                 )
         return task
 
     def data(self) -> str:
-        """The images; if they are the embedded ones, also what was found and is not used."""
+        """The images; if they are the embedded ones, also what was found but is not used."""
         why = images.unused(self.task.preference) if known(self.task.images).embedded else ""
         return f"{described(self.task)} Not used: {why}." if why else described(self.task)
 
@@ -63,21 +63,21 @@ class ImageStudy(Study):
 
 
 class ClassesStudy(ImageStudy):
-    """A study on classes of images whose criterion is one for CIFAR-10."""
+    """A study on classes of images whose criterion is stated for CIFAR-10."""
 
     task: Annotated[ImageClasses, only_task(ImageClasses)] = Field("image-classes", validate_default=True)
 
     def available(self, count: int, part: Part) -> int:
-        """No more images than there are."""
+        """``count``, or all images if there are fewer."""
         return min(count, self.task.image_count(part))
 
     def unjudged(self) -> str:
-        """Other images are shown and not judged."""
+        """Other images are shown but not judged."""
         return other_than("cifar-10", self.task)
 
 
 class Twin(NamedTuple):
-    """A contestant with other fields of its task and its network."""
+    """A contestant with some fields of its task and its network changed."""
 
     of: str
     task: Mapping[str, Any] = {}
@@ -85,8 +85,8 @@ class Twin(NamedTuple):
 
 
 def twins(contestants: Sequence[str], connected: str = "FCN") -> dict[str, Twin]:
-    """Permuted pixels for every contestant, the fully ``connected`` one starting alike; shuffled labels for
-    the first."""
+    """Every contestant on permuted pixels (the fully ``connected`` one coupled), the first on shuffled
+    labels."""
     found = {
         permuted(arm): Twin(arm, {"permuted": True}, {"coupled": True} if arm == connected else {})
         for arm in contestants
@@ -95,7 +95,7 @@ def twins(contestants: Sequence[str], connected: str = "FCN") -> dict[str, Twin]
 
 
 def other_than(judged: str, task: ImageTask) -> str:
-    """Why results on these images are shown and not judged: the criterion is one for the set ``judged``."""
+    """Why results on these images are shown but not judged: the criterion is for the set ``judged``."""
     title, given = known(judged).title, known(task.images)
     if task.images == judged:
         return ""
@@ -104,7 +104,7 @@ def other_than(judged: str, task: ImageTask) -> str:
             f"these are {given.phrase}, since {title} is not on this machine; whyconv data fetch {judged} "
             "brings it"
         )
-    return f"the criterion is one for {title}, and these images are {task.images}"
+    return f"the criterion is stated for {title}, but these images are {task.images}"
 
 
 def described(task: ImageTask) -> str:
@@ -126,7 +126,7 @@ def started_alike(table: pd.DataFrame, twin: str, arm: str, **labels: Any) -> Ev
     """Whether two arms had the same training loss in the first epoch up to rounding, for every seed.
 
     True of a network and its coupled twin on permuted pixels; networks that merely start from the same
-    law differ in the second digit.
+    distribution differ in the second digit.
     """
     one, other = (by_seed(table, "first_loss", arm=each, **labels) for each in (twin, arm))
     largest = float((one - other).abs().max())
@@ -166,9 +166,9 @@ def translations(table: pd.DataFrame, shifts: Sequence[int], axis: str) -> dict[
 
 
 def shift_panels(table: pd.DataFrame, shifts: Sequence[int]) -> pd.DataFrame:
-    """The table once for the test as it is and once for every shift, told apart by the column ``test``.
+    """The table once for the test as it is and once for every shift, distinguished by the column ``test``.
 
-    ``test_error`` and ``accuracy`` are those of the shifted tests then.
+    ``test_error`` and ``accuracy`` are then those of the shifted tests.
     """
     import pandas as pd
 

@@ -29,11 +29,11 @@ Merit = Callable[[float, Sequence[Row]], tuple[float, ...]]
 
 @dataclass(frozen=True)
 class Tuner:
-    """The search for the best step size of a cell, by seeds that are used for nothing else.
+    """The search for the best step size of a cell, with seeds used for nothing else.
 
     All of ``rates`` are tried with ``seeds`` seeds each. While the best one lies at an edge of the grid and
     beats its neighbour in the first two parts of ``merit``, the grid grows there by the same factor,
-    ``extensions`` times at most. Of equals the one next to the middle of the grid is taken.
+    ``extensions`` times at most. Ties go to the rate nearest to the middle of the grid.
     """
 
     rates: Sequence[float]
@@ -71,7 +71,7 @@ class Tuner:
 
 
 def at_rate(cell: Cell, rate: float, phase: str, seeds: range) -> Cell:
-    """The cell with this step size, its learner being given by its fields."""
+    """The cell with this step size; its learner must be given by its fields."""
     labels = {**cell.labels, "rate": rate, "phase": phase}
     return replace(cell, labels=labels, learner={**cell.learner, "rate": rate}, seeds=seeds)
 
@@ -88,9 +88,9 @@ class TunedStudy(Study):
     rate (fewest runs that miss the target, then fewest steps, then least error at the end) is then measured
     with ``seeds`` new seeds. The rule is the same for every arm, as are examples and ``budget`` of steps.
 
-    A run has *reached* the target if its held-out error did within the budget and its test error confirms
-    it (at most 1.2 times the target: the first of many looks is a lucky one). Other runs count as the
-    budget in means, which are lower bounds then, and are drawn there.
+    A run has *reached* the target if its held-out error did within the budget and its test error confirms it
+    (at most 1.2 times the target, since the first success among many looks is partly luck). Other runs count
+    as the whole budget, so means that include them are lower bounds.
     """
 
     adaptive: ClassVar[bool] = True
@@ -136,7 +136,7 @@ class TunedStudy(Study):
         return [point.trial for point in [*self.plan({}), *(p for cell in measured for p in cell.points())]]
 
     def _merit(self, rate: float, rows: Sequence[Row]) -> tuple[float, float, float]:
-        """Runs that miss the target, steps, error at the end in per cent."""
+        """Runs that miss the target, steps, and the final error to the nearest per cent."""
         del rate
         missed, steps, error = 0.0, 0.0, 0.0
         for row in rows:
@@ -156,5 +156,4 @@ class TunedStudy(Study):
         return table
 
     def measured(self, table: pd.DataFrame) -> pd.DataFrame:
-        """Without the tuning."""
         return measurements(table)

@@ -88,9 +88,9 @@ def test_the_mlp_must_not_see_that_pixels_were_permuted(study):
 
 
 def test_settings_without_a_control_or_with_one_too_many_are_refused():
-    with pytest.raises(UserError, match="ends at largest_m = 200, and m begins with 500; take a smaller m"):
+    with pytest.raises(UserError, match="ends at largest_m = 200, but m begins with 500; take a smaller m"):
         configure("brutzkus.fig3c", "quick", {"m": [500, 1000]})
-    with pytest.raises(UserError, match=r"task\.permuted was given, and this study sets it itself"):
+    with pytest.raises(UserError, match=r"task\.permuted was given, but this study sets it itself"):
         configure("brutzkus.fig3c", "embedded", {"task.permuted": True})
     assert configure("brutzkus.fig3c", "embedded", {"task.shifted_tests": [3]}).task.shifted_tests == (3,)
 

@@ -229,7 +229,7 @@ def test_the_order_of_the_paper_is_consistent_and_permuted_pixels_fail():
         ({shuffled(POOLED_CNN): (0.8, 0.0)}, "fails"),  # something else than labels is learned from
         ({shuffled(POOLED_CNN): (0.97, 0.0)}, "fails"),
         ({shuffled(POOLED_CNN): (0.9, 0.01)}, "undecided"),  # at the largest m around 0.86
-        ({CNN: (0.8, 0.0), sized(9): (0.6, 0.05)}, "consistent"),  # told, and decide nothing
+        ({CNN: (0.8, 0.0), sized(9): (0.6, 0.05)}, "consistent"),  # reported, not judged
     ],
 )
 def test_the_criterion_can_fail(changes, expected):
@@ -265,7 +265,7 @@ def test_embedded_digits_are_shown_and_not_judged():
 def test_sizes_beyond_the_set_are_left_out_and_named():
     study = configured(m=[500, 20_000, 30_000])
     assert study.sizes == (500, 20_000)
-    assert "Left out, more than there are: m = 30000." in study.remarks()
+    assert "Left out for lack of images: m = 30000." in study.remarks()
     assert "Left out" not in configured().remarks()
 
 

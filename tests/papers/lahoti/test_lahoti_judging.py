@@ -196,9 +196,9 @@ def test_every_part_of_the_criterion_can_fail(case):
 
 
 def test_where_a_linear_filter_gets_near_nothing_is_said():
-    for target, tells in ((0.7 / 6 - 1e-4, True), (0.7 / 6 + 1e-4, False)):  # a linear filter's is 1/6
+    for target, comparable in ((0.7 / 6 - 1e-4, True), (0.7 / 6 + 1e-4, False)):  # a linear filter's is 1/6
         near = configured("vary-k", target=target)
-        assert near.telling(cell(near.cells(), CNN, 20)[0]) == tells
+        assert near.comparable(cell(near.cells(), CNN, 20)[0]) == comparable
     found = judged(configured("vary-k", values=[4, 8]), TRUTH["vary-k"])
     assert (found.evidence.verdict, found.control.verdict) == ("vacuous", "vacuous")
     assert found.evidence.numbers == {"values where the target is out of a linear filter's reach": 0}

@@ -151,7 +151,7 @@ def test_the_separation_is_consistent_and_its_control_fails():
     assert numbers["steps, FCN"] == "8: 4, 16: 8, 32: 16, 64: > 200"
     assert numbers["share of seeds at the target, FCN"] == "8: 1, 16: 1, 32: 1, 64: 0"
     assert numbers["step size, LCN"] == "8: 0.3, 16: 0.3, 32: 0.3, 64: 0.3"
-    assert numbers["operations grow like n to the power, CNN"].startswith("1 [1, 1]")
+    assert str(numbers["operations grow like n to the power, CNN"]).startswith("1 [1, 1]")
     assert numbers["operations of FCN over CNN, n=64"] == 200 / 32
 
 

@@ -55,7 +55,7 @@ def test_figure_3_as_the_paper_has_it():
         ({"FCN": 0.6, permuted("FCN"): 0.6}, "fails"),  # the FCN is not at chance
         ({shuffled("CNN"): 0.6}, "fails"),  # something else than labels is learned from
         ({permuted("FCN"): {5: 0.7, 19: POOR}}, "fails"),  # the FCN sees the permutation
-        ({"LCN": 0.68, "CNN": 0.72}, "consistent"),  # LCN minus CNN is told, and decides nothing
+        ({"LCN": 0.68, "CNN": 0.72}, "consistent"),  # LCN - CNN is reported, not judged
     ],
 )
 def test_figure_3_can_fail(changes, verdict):

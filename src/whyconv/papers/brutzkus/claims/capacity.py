@@ -114,15 +114,15 @@ class BadErm(Claim, name="brutzkus.bad-erm"):
     """Some networks fit the sample and err almost everywhere else; they need exponentially many examples.
 
     The paper (sections 4, 5): other empirical risk minimisers "can result in arbitrarily bad test error".
-    Built here by inclusion and exclusion: right on the pattern sets of the sample, wrong on all others;
-    n = 5, l = d = 10, m = 8 d. Routes for its test error: the law of pattern sets, and Eq. 1 on all 40,960
-    inputs of the support. The examples it needs for expected error 1/4 follow in closed form for every
-    n; LW_CNN's filters, trained on half of the same sample, already err nowhere.
+    Built here by inclusion-exclusion: right on the pattern sets of the sample, wrong on all others; n = 5,
+    l = d = 10, m = 8 d. Routes for its test error: the law of pattern sets, and Eq. 1 on all 40,960 inputs of
+    the support. The examples it needs for expected error 1/4 follow in closed form for every n; LW_CNN's
+    filters, trained on half of the same sample, already make no error.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, sections 4 and 5"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "inclusion and exclusion without its alternating sign"
+    broken: ClassVar[str] = "inclusion-exclusion without its alternating signs"
 
     def decide(self, broken: bool) -> Evidence:
         import numpy as np

@@ -39,7 +39,7 @@ class Lemma52(Claim, name="brutzkus.lemma5.2"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Lemma 5.2"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "8 d + 1 channels, against k > 8 d^3"
+    broken: ClassVar[str] = "8 d + 1 channels, violating k > 8 d^3"
 
     def decide(self, broken: bool) -> Evidence:
         from whyconv.papers.brutzkus.exact import lucky_filters as exact
@@ -95,8 +95,8 @@ def _grows(run: Run, own: int) -> tuple[float, float, float]:
     """What Lemma 5.3 (own = 0) or Corollary 5.4 (own = 1) bounds, the worse of the two trajectories.
 
     Over all steps and lucky filters: min of o_own . w / (t eta_1 / 9) for t >= 1, max of o_j . w / r for
-    j != own, and the share of (step, filter, input of the own class) whose most exciting pattern is
-    not o_own. At t = 0 the first bound is positivity, part of the definition of luck.
+    j != own, and the share of (step, filter, input of the own class) whose strongest pattern is not o_own. At
+    t = 0 the first bound is positivity, part of the definition of luck.
     """
     import numpy as np
 
@@ -138,14 +138,14 @@ def _growth_evidence(runs: list[Run], own: int) -> Evidence:
 class Lemma53(Claim, name="brutzkus.lemma5.3"):
     """Lucky filters grow: o_1.w >= t eta_1/9, o_j.w <= r for j != 1, and o_1 is what they detect on S_1^+.
 
-    Checked at every t <= T_1 for every positively lucky filter. The lemma is deterministic once both
-    classes have a third of S_1 (Eq. 14); as printed it lacks that clause, which Theorem 5.1 pays for by
+    Checked at every t <= T_1 for every positively lucky filter. The lemma is deterministic once both classes
+    have a third of S_1 (Eq. 14); as printed it lacks that clause, which Theorem 5.1 pays for with
     4 e^(-m/36). The exact probability of missing Eq. 14 is compared with that for m_1 up to 300.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Lemma 5.3 (C.3)"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "S_1 with one positive example in ten, against Eq. 14"
+    broken: ClassVar[str] = "S_1 with one positive example in ten, violating Eq. 14"
 
     def decide(self, broken: bool) -> Evidence:
         from math import exp

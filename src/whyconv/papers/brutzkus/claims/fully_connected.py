@@ -66,10 +66,10 @@ def _least_linear(positions: int, patterns: int, places: Sequence[int]) -> float
 class FullyConnectedBound(Claim, name="brutzkus.fc-bound"):
     """Bounds for fully connected nets and linear SVMs scale with |w*|^2 R^2 = 2n^2; the CNN's ignores n.
 
-    Only bounds are compared: the paper leaves a lower bound for fully connected networks open. But the n^2
-    is not an artefact: SGD on the leaky-ReLU network really makes that many updates (the exponent of n is
-    fitted), within the proved number |w*|^2 (R^2 + 2/eta) / slope^2. For the CNN, B^2 R^2 of the trained
-    features is bounded by 51,200 d and measured, for n = 3..24 and d = 3..7, near 2 throughout.
+    Only bounds are compared: the paper leaves a lower bound for fully connected networks open. But n^2 is no
+    artefact: SGD on the leaky-ReLU network does make that many updates (the exponent of n is fitted), within
+    the proved number |w*|^2 (R^2 + 2/eta) / slope^2. For the CNN, B^2 R^2 of the trained features is bounded
+    by 51,200 d and measured, for n = 3..24 and d = 3..7, near 2 throughout.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, section 6"

@@ -1,7 +1,7 @@
 """Brutzkus & Globerson, Theorem 5.1 (2) and appendix A: how well the trained network generalises, how fast.
 
-Samples are drawn as counts of pattern sets, so a sample of 10^7 costs what a sample of ten costs, and
-test errors are exact. Sizes: l = d = n. ``pattern_dim`` = d, ``patterns`` = l, ``positions`` = n.
+Samples are drawn as counts of pattern sets, so a sample of 10^7 costs no more than one of ten, and test
+errors are exact. Sizes: l = d = n. ``pattern_dim`` = d, ``patterns`` = l, ``positions`` = n.
 """
 
 from __future__ import annotations
@@ -53,9 +53,9 @@ class Theorem51Error(Claim, name="brutzkus.thm5.1-error"):
     The limit of a^(T_2) is the max-margin readout of S_2, so its exact test error is compared with
     2BR/sqrt(m_2) + (1+BR) sqrt(2 ln(2/delta)/m_2), delta = 0.05, B R measured: B is the least norm that
     separates all of D, R the largest feature norm. That product B^2 R^2 comes out near 2 and does not grow
-    with d, so the bound says something from about a hundred examples on; with the proof's 51,200 d it
-    does from millions on (run here at m = 2 * 10^7, d = 3). Below, it is vacuous and not counted. Second
-    route: vectors, a readout trained by descent, and the error over all inputs of the support.
+    with d, so the bound is informative from about a hundred examples on; with the proof's 51,200 d, from
+    millions on (run here at m = 2 * 10^7, d = 3). Runs with a vacuous bound are not counted. Second route:
+    vectors, a readout trained by descent, and the error over all inputs of the support.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Theorem 5.1 (2)"
@@ -73,21 +73,21 @@ class Theorem51Error(Claim, name="brutzkus.thm5.1-error"):
                     errors.append(error)
                     products.append(product)
                     limits.append(bounds.hard_margin_bound(product, samples // 2, DELTA))
-        telling = [(error, limit) for error, limit in zip(errors, limits, strict=True) if limit < 1]
-        exceeded = sum(error > limit for error, limit in telling)
+        decisive = [(error, limit) for error, limit in zip(errors, limits, strict=True) if limit < 1]
+        exceeded = sum(error > limit for error, limit in decisive)
         huge = 2 * 10**7
         proved = bounds.hard_margin_bound(bounds.proved_norm_product(3), huge // 2, DELTA)
         huge_error, _ = _limit_error(_train(3, huge, 0), shuffled=broken)
         on_inputs, on_sets = _error_on_vectors()
         small = [_limit_error(_train(6, 6, seed), shuffled=broken)[0] for seed in range(8)]
         agrees = (
-            exceeded <= DELTA * len(telling) and huge_error <= proved and abs(on_inputs - on_sets) <= 1e-12
+            exceeded <= DELTA * len(decisive) and huge_error <= proved and abs(on_inputs - on_sets) <= 1e-12
         )
         verdict: Verdict = "consistent" if agrees else "fails"
         return Evidence(
-            verdict if telling and proved < 1 else "vacuous",
+            verdict if decisive and proved < 1 else "vacuous",
             {
-                "runs where the bound is below 1": len(telling),
+                "runs where the bound is below 1": len(decisive),
                 "runs above the bound": exceeded,
                 "smallest bound": min(limits),
                 "largest exact error, m >= 256": max(errors),

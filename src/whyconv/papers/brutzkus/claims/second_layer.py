@@ -1,9 +1,9 @@
 """Brutzkus & Globerson, section 5, part 3, and appendices A and E: the second layer and the theorem.
 
-The features are those of real first-layer runs. What the paper proves with 51,200 d is measured beside
-it: the least-norm separator of the trained features has |v|^2 max|z|^2 near 2, whatever d and n, once
-S_1 has some sixty examples (with ten it is 10 or more).
-``pattern_dim`` = d, ``patterns`` = l, ``positions`` = n, ``channels`` = k.
+The features are those of real first-layer runs. What the paper proves with 51,200 d is also measured: the
+least-norm separator of the trained features has |v|^2 max|z|^2 near 2, whatever d and n, once S_1 has some
+sixty examples (with ten it is 10 or more). ``pattern_dim`` = d, ``patterns`` = l, ``positions`` = n,
+``channels`` = k.
 """
 
 from __future__ import annotations
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 class SeparatorOfProof(Claim, name="brutzkus.separator"):
     """After the first layer, v* = +-80d/(k eta_1 T_1) on lucky filters separates D with margin 1, cheaply.
 
-    |v*|^2 max|z|^2 <= 51,200 d. Routes: margins and norms over all pattern sets, and over all inputs of
-    the support as vectors. The least product any separator reaches is shown beside, with the same for
-    the features before training, which is what the first layer is worth.
+    |v*|^2 max|z|^2 <= 51,200 d. Routes: margins and norms over all pattern sets, and over all inputs of the
+    support as vectors. The least product that any separator reaches is also shown, after training and before
+    it: the difference is what the first layer is worth.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, appendix E"
@@ -74,7 +74,7 @@ class SeparatorOfProof(Claim, name="brutzkus.separator"):
 
 MARKS = (1, 10, 100, 1000, 3000, 10_000, 30_000)
 SHARED = 1000
-"""Steps that the plain route, on every example and every channel, walks along."""
+"""Steps that the plain route, on every example and every channel, takes as well."""
 
 
 @dataclass(frozen=True)
@@ -177,15 +177,15 @@ class Theorem51Loss(Claim, name="brutzkus.thm5.1-loss"):
 class Theorem51Direction(Claim, name="brutzkus.thm5.1-direction"):
     """The readout turns to the max-margin solution on S_2: a^(t)/|a^(t)| tends to a^/|a^| (Eq. 24).
 
-    Convergence is logarithmic, so the limit is out of reach: the cosine must rise from mark to mark
-    (t = 1, 10, 100, 1000, 3000, 10,000, 30,000) and the margin reach 90 % of the largest. The solution
-    a^ comes from quadratic programming and is certified by duality, which knows nothing of how it was
-    found. *Consistent*, since a finite run shows a limit no more than that.
+    Convergence is logarithmic, so the limit is out of reach: the cosine must rise from mark to mark (t = 1,
+    10, 100, 1000, 3000, 10,000, 30,000) and the margin reach 90 % of the largest. The solution a^ comes from
+    quadratic programming and is certified by duality, however it was found. *Consistent* at best, since no
+    finite run shows a limit.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Eq. 24 (after Soudry et al. 2018)"
     expected: ClassVar[Verdict] = "consistent"
-    broken: ClassVar[str] = "the direction of v* of the proof in place of the max-margin solution"
+    broken: ClassVar[str] = "the direction of the proof's v* in place of the max-margin solution"
 
     def decide(self, broken: bool) -> Evidence:
         import numpy as np

@@ -9,8 +9,8 @@ BASELINES = (MLP, SVM)
 
 RULE = (
     "Every network: Adam, rate 1e-3, batches of 32, He initialisation, stopped at training loss <= 1e-3 or "
-    "after 2000 epochs. 500 channels are fewer than the theorem's 8 d^3 = 64,000. SVM: hard margin if a "
-    "proof shows the sample to be separable, tuned soft margin otherwise."
+    "after 2000 epochs. 500 channels are fewer than the theorem's 8 d^3 = 64,000. SVM: hard margin if the "
+    "sample is proved separable, tuned soft margin otherwise."
 )
 
 

@@ -24,11 +24,11 @@ class Figure3a(GridStudy, name="brutzkus.fig3a"):
     title: ClassVar[str] = "Max-pooling finds the pattern with fewer samples"
     criterion: ClassVar[str] = (
         "For m from 40 to 320, wherever a baseline still errs on more than 2 % of the test, its error "
-        "exceeds ConvPool's, seed by seed, with the 95 % interval of the difference above 0, at two sample "
-        "sizes at least for each baseline; and every model has zero training error, as the paper reports."
+        "exceeds ConvPool's, seed by seed, with the 95 % interval of the difference above 0 (at least two "
+        "sample sizes per baseline); and every model has zero training error, as the paper reports."
     )
     broken: ClassVar[str] = (
-        "ConvPool on inputs whose coordinates went through one random permutation: its windows see no "
+        "ConvPool on inputs whose coordinates are shuffled by one random permutation: its windows see no "
         "patterns, so it must lose its advantage."
     )
     rule: ClassVar[str] = RULE
@@ -44,7 +44,6 @@ class Figure3a(GridStudy, name="brutzkus.fig3a"):
     m: tuple[int, ...] = (10, 20, 40, 80, 160, 320, 640, 1280)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with ConvPool and with its control."""
         return Judgement(self._judged(table, CONV_POOL), self._judged(table, SCRAMBLED))
 
     def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
@@ -60,10 +59,9 @@ class Figure3a(GridStudy, name="brutzkus.fig3a"):
             for m in sizes[baseline]
         }
         enough = min(len(judged) for judged in sizes.values()) >= 2
-        numbers = dict(gaps)
         trained = table[table["arm"].isin([contestant, *BASELINES])]["train_error"].max()
         return worst(
-            Evidence(all_above(gaps, 0) if enough else "undecided", numbers),
+            Evidence(all_above(gaps, 0) if enough else "undecided", gaps),
             Evidence("consistent" if trained == 0 else "fails", {"largest training error": float(trained)}),
         )
 
@@ -74,7 +72,6 @@ class Figure3a(GridStudy, name="brutzkus.fig3a"):
         return figure1()
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Error against m."""
         from whyconv.report.charts import curves
 
         chart = curves(

@@ -31,15 +31,15 @@ class Figure3b(GridStudy, name="brutzkus.fig3b"):
     reference: ClassVar[str] = "Brutzkus & Globerson, Figure 3b"
     title: ClassVar[str] = "With noise the linear method fails, and max-pooling leads"
     criterion: ClassVar[str] = (
-        "For every m from 80 on, both baselines' error exceeds ConvPool's, seed by seed, with the 95 % "
+        "For every m from 80 on, both baselines' errors exceed ConvPool's, seed by seed, with the 95 % "
         "interval of the difference above 0; both networks have zero training error at every m; and the "
         "linear model's training error is positive at the largest m, where no hyperplane separates."
     )
     broken: ClassVar[str] = (
-        "ConvPool on inputs whose coordinates went through one random permutation: its windows see no "
+        "ConvPool on inputs whose coordinates are shuffled by one random permutation: its windows see no "
         "patterns, so it must lose its advantage."
     )
-    rule: ClassVar[str] = RULE + " Noise uniform in the unit ball, at test too."
+    rule: ClassVar[str] = RULE + " Noise uniform in the unit ball, at test time too."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {"m": [80, 320, 2560], "seeds": 3},
         "paper": {},
@@ -52,7 +52,6 @@ class Figure3b(GridStudy, name="brutzkus.fig3b"):
     m: tuple[int, ...] = (10, 20, 40, 80, 160, 320, 640, 1280, 2560)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with ConvPool and with its control."""
         return Judgement(self._judged(table, CONV_POOL), self._judged(table, SCRAMBLED))
 
     def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
@@ -78,7 +77,6 @@ class Figure3b(GridStudy, name="brutzkus.fig3b"):
         )
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Test error, and training error, against m."""
         from whyconv.report.charts import curves
 
         common = {

@@ -55,19 +55,19 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
     title: ClassVar[str] = "Max-pooling finds the digit that decides with fewer samples"
     criterion: ClassVar[str] = (
         "Wherever a baseline still errs on more than 2 % of the test, ConvPool errs less, and from m = 200 "
-        "on less than half as often: the 95 % interval of the difference, seed by seed, lies above 0, at "
-        "two sample sizes at least for each baseline. Both networks have zero training error, and ConvPool "
-        "trained on shuffled labels is within 0.1 of chance; the MLP on permuted pixels, started alike, has "
-        "the MLP's loss in the first epoch up to rounding (1e-4), and its error within 0.03. Shifted tests "
-        "are not judged."
+        "on less than half as often: the 95 % interval of the difference, seed by seed, lies above 0 (at "
+        "least two sample sizes per baseline). Both networks have zero training error, and ConvPool trained "
+        "on shuffled labels is within 0.1 of chance; the MLP on permuted pixels, with its initial weights "
+        "permuted alike, has the MLP's loss in the first epoch up to rounding (1e-4), and its error within "
+        "0.03. Shifted tests are not judged."
     )
     broken: ClassVar[str] = (
-        "ConvPool on images whose pixels went through one permutation, the same for all images: its windows "
-        "see no digits, so it must lose its advantage."
+        "ConvPool on images whose pixels are permuted, in the same way for all images: its windows see no "
+        "digits, so it must lose its advantage."
     )
     rule: ClassVar[str] = (
         "Every network: Adam, rate 1e-3, batches of 32, He initialisation, stopped at training loss <= 1e-3 "
-        "or after 500 epochs. SVM: hard margin if the sample is proved to be separable, tuned soft margin "
+        "or after 500 epochs. SVM: hard margin if the sample is proved separable, tuned soft margin "
         "otherwise."
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -91,13 +91,12 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
             largest = self.arms[name].largest_m
             if largest is not None and largest < self.m[0]:
                 raise ValueError(
-                    f"the arm {name!r} ends at largest_m = {largest}, and m begins with {self.m[0]}; take a "
+                    f"the arm {name!r} ends at largest_m = {largest}, but m begins with {self.m[0]}; take a "
                     "smaller m as well, or a larger largest_m"
                 )
         return self
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with ConvPool and with its twin on permuted pixels."""
         plain = worst(self._ahead(table, CONV_POOL), self._fitted(table), self._sane(table))
         return Judgement(plain, self._ahead(table, PERMUTED))
 
@@ -149,10 +148,9 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
         """Other images than digits."""
         if self.task.images in ("mnist", DIGITS):
             return ""
-        return f"these are no digits ({described(self.task).rstrip('.')}); --preset paper is judged"
+        return f"these images are not digits ({described(self.task).rstrip('.')}); --preset paper is judged"
 
     def remarks(self) -> str:
-        """The rule, and the images."""
         return f"{self.rule} {described(self.task)}"
 
     def pictures(self) -> dict[str, str]:
@@ -162,11 +160,10 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
         return figure5(self.task)
 
     def tables(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        """What a shift of the test costs."""
         return translations(table, self.task.shifted_tests, "m")
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Error against m, a panel for the test as it is and for every shift."""
+        """Error against m, one panel for the test as it is and one per shift."""
         from whyconv.report.charts import curves
 
         shifts = self.task.shifted_tests

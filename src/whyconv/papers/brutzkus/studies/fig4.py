@@ -21,17 +21,17 @@ class Figure4(GridStudy, name="brutzkus.fig4"):
     """Test error against the number of positions, noise of norm <= 1, fixed sample size."""
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Figure 4"
-    title: ClassVar[str] = "More positions hurt the others, hardly max-pooling"
+    title: ClassVar[str] = "More positions hurt the baselines, but hardly max-pooling"
     criterion: ClassVar[str] = (
         "From the fewest to the most positions the error of MLP and SVM rises by more than 0.05 (95 % "
-        "interval over seeds above it), that of ConvPool by less than half of either baseline's rise "
+        "interval over seeds above it), and that of ConvPool by less than half of either baseline's rise "
         "(interval of the paired difference above 0)."
     )
     broken: ClassVar[str] = (
-        "ConvPool on inputs whose coordinates went through one random permutation: without windows that "
+        "ConvPool on inputs whose coordinates are shuffled by one random permutation: without windows that "
         "see patterns it must deteriorate like the others."
     )
-    rule: ClassVar[str] = RULE + " Noise uniform in the unit ball, at test too."
+    rule: ClassVar[str] = RULE + " Noise uniform in the unit ball, at test time too."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {"positions": [5, 10, 20], "seeds": 3},
         "paper": {},
@@ -54,12 +54,10 @@ class Figure4(GridStudy, name="brutzkus.fig4"):
         return m
 
     def values(self) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], int]]:
-        """One column for every number of positions."""
         for positions in self.positions:
             yield {"positions": positions}, {"positions": positions}, self.m[0]
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with ConvPool and with its control."""
         return Judgement(self._judged(table, CONV_POOL), self._judged(table, SCRAMBLED))
 
     def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
@@ -82,7 +80,6 @@ class Figure4(GridStudy, name="brutzkus.fig4"):
         )
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Error against positions."""
         from whyconv.report.charts import curves
 
         chart = curves(

@@ -46,19 +46,20 @@ class LayerwiseStudy(GridStudy, name="brutzkus.layerwise"):
     """LW_CNN against joint Adam: is the difference of test errors within 0.02?"""
 
     reference: ClassVar[str] = "Brutzkus & Globerson, section 7 (ConvPool) and Algorithm 1"
-    title: ClassVar[str] = "Layerwise training does what joint training does, and better with few samples"
+    title: ClassVar[str] = "Layerwise training matches joint training, and beats it with few samples"
     criterion: ClassVar[str] = (
-        "Paired difference of test errors, layerwise minus joint Adam, with 95 % intervals: within ±0.02 "
-        "at every m from 80 on, and nowhere above +0.02. (With fewer samples layerwise training is better by "
+        "Paired difference of test errors, layerwise - joint Adam, with 95 % intervals: within ±0.02 at "
+        "every m from 80 on, and nowhere above +0.02. (With fewer samples layerwise training is better by "
         "far more than 0.02: there the two do not perform alike.)"
     )
     broken: ClassVar[str] = (
-        "LW_CNN with T_1 = 0: filters as large as trained ones, but left as drawn, must not be equivalent."
+        "LW_CNN with T_1 = 0, so that filters as large as trained ones stay as drawn: it must not be "
+        "equivalent."
     )
     rule: ClassVar[str] = (
         "Noise uniform in the unit ball, where no error is zero. Joint: Adam, rate 1e-3, batches of 32, "
         "until training loss <= 1e-3 or 2000 epochs. Layerwise: T_1 = 20 and T_2 = 20,000 steps of gradient "
-        "descent at the theorem's largest rates, r = eta_1/200; its loss falls like 1/t and does not get to "
+        "descent at the theorem's largest rates, r = eta_1/200; its loss falls like 1/t and does not reach "
         "1e-3. 500 channels are fewer than the theorem's 8 d^3 = 64,000, and the rows say so."
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -73,7 +74,6 @@ class LayerwiseStudy(GridStudy, name="brutzkus.layerwise"):
     m: tuple[int, ...] = (10, 20, 40, 80, 160, 320, 640)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with LW_CNN and with its control."""
         return Judgement(self._judged(table, LAYERWISE), self._judged(table, UNTRAINED))
 
     def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
@@ -84,7 +84,7 @@ class LayerwiseStudy(GridStudy, name="brutzkus.layerwise"):
             verdict = "fails"
         elif large and all(gap.within(-MARGIN, MARGIN) for gap in large):
             verdict = "consistent" if all(gap.high <= MARGIN for gap in gaps.values()) else "undecided"
-        return Evidence(verdict, {f"{contestant} - joint, m={m}": str(gap) for m, gap in gaps.items()})
+        return Evidence(verdict, {f"{contestant} - joint, m={m}": gap for m, gap in gaps.items()})
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """Both errors, and their paired difference with the band of equivalence."""
@@ -97,7 +97,7 @@ class LayerwiseStudy(GridStudy, name="brutzkus.layerwise"):
                 arms=list(self.arms), controls=[UNTRAINED], **common,
             ),
             "Paired difference": paired(
-                table, "m", "test_error", (LAYERWISE, CONV_POOL), title="Layerwise minus joint, seed by seed",
+                table, "m", "test_error", (LAYERWISE, CONV_POOL), title="Layerwise - joint, seed by seed",
                 y_title="difference of test errors", margin=MARGIN, **common,
             ),
         }  # fmt: skip

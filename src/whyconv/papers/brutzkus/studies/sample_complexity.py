@@ -37,7 +37,7 @@ class SampleComplexity(ArmStudy, ComplexityStudy, name="brutzkus.sample-complexi
     m* is the least number of examples whose mean test error over seeds is at most ``target``. ``m``
     (``control_m`` for the MLP) are measured everywhere, and the search goes on between them until m* is known
     to within ``resolution``. The slope of log m* on the logarithm of what varies is the exponent. An m* above
-    or below all sizes only limits it.
+    or below all sizes only bounds it.
     """
 
     version: ClassVar[int] = 2
@@ -124,7 +124,7 @@ class SampleComplexity(ArmStudy, ComplexityStudy, name="brutzkus.sample-complexi
         return Evidence(decided.verdict, {**decided.numbers, **needed})
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Error against m, one chart an axis, one line a value."""
+        """Error against m, one chart per axis, one line per value."""
         from whyconv.report.charts import curves
 
         charts = {}

@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 PATCHES, PATCH_DIM, SIGMA = 5, 4, 0.2
 TRAINED, TESTED = 200, 1024
-"""Examples to train on (of 256 rows; the others are not to count) and to predict."""
+"""Examples to train on (of 256 rows; the others must not count) and to predict."""
 STEPS, RATE, BIAS_RATE, BIAS = 200, 0.1, 0.01, 0.05
 """Steps, the rate of the weights (a fifth of it for Adam), that of the threshold, and the threshold's start.
 
 CNN and LCN raise the threshold, FCNs lower it, some to 0.
 """
 STARTS = 24
-"""Starts on either side of a comparison of laws."""
+"""Random starts on either side of a comparison of distributions."""
 EQUAL, DIFFERENT, SAME_ROUTE = 1e-10, 1e-5, 1e-9
 """Largest deviation called equal, least one called different, largest one between learner and NumPy."""
 
@@ -72,13 +72,14 @@ class _Run:
 class Equivariance(Claim, name="lahoti.equivariance"):
     """GD cannot notice rotations: FCN any of O(kd), LCN O(d)^k, CNN a common O(d); Adam notices O(kd).
 
-    LCN and CNN do not notice an exchange of patches either; Adam on an FCN only misses signed permutations.
-    Proof by coupling: from the start W_0 U^T on data U x every step is the step from W_0 on x times U^T, and
-    the start's law (Gaussian, scaled into the ball) is that of W_0 U^T. Checked so: predictions of both runs
-    differ by rounding; and under Adam and O(kd), by a lot. A dead run (|z| < b everywhere) would pass, so
-    every run must have moved, vary in its predictions and have lowered the risk, else *undecided*. That CNN
-    and LCN do notice more than their groups needs laws rather than a coupling: test risks over 24 starts on
-    the rotated and on the original data have disjoint intervals. Second route: descent in NumPy.
+    LCN and CNN do not notice an exchange of patches either; Adam on an FCN is blind only to signed
+    permutations. Proof by coupling: from the start W_0 U^T on data U x every step is the step from W_0 on x
+    times U^T, and the start's law (Gaussian, scaled into the ball) is that of W_0 U^T. Check: the predictions
+    of both runs differ by rounding only, but for Adam under O(kd) by far more. A dead run (|z| < b
+    everywhere) would pass, so every run must have moved, vary in its predictions and have lowered the risk,
+    else *undecided*. That CNN and LCN notice rotations outside their groups is shown by distributions, not by
+    a coupling: test risks over 24 starts on rotated and on original data have disjoint intervals. Second
+    route: descent in NumPy.
     """
 
     reference: ClassVar[str] = "Lahoti et al., equivariant algorithms (coupling argument, ours)"

@@ -2,7 +2,7 @@
 
 All of these read the rows of one study, ``lahoti.fcn`` in its quick preset, which is run once (about a minute
 on two cores) by the first of them. A slope of log m* on the logarithm of a rate cannot prove a bound, and one
-learner says nothing of all others: what agrees is *consistent*, not *holds*. The statements are reconstructed
+learner says nothing about others: what agrees is *consistent*, not *holds*. The statements are reconstructed
 from second-hand text. ``patches`` = k, ``patch_dim`` = d.
 """
 
@@ -76,7 +76,7 @@ class LCNUpper(_Rate, name="lahoti.lcn-upper"):
 
 
 class LCNLower(_Rate, name="lahoti.lcn-lower"):
-    """An LCN needs at least of the order of sigma^2 k d examples.
+    """An LCN needs at least on the order of sigma^2 k d examples.
 
     Lower if the interval of the slope lies above 0.75. The control is the third power of the rate.
     """
@@ -88,11 +88,11 @@ class LCNLower(_Rate, name="lahoti.lcn-lower"):
 
 
 class FCNLower(_Rate, name="lahoti.fcn-lower"):
-    """An FCN needs at least of the order of sigma^2 k^2 d examples.
+    """An FCN needs at least on the order of sigma^2 k^2 d examples.
 
     Lower if the interval of the slope lies above 0.75. The control is the third power of the rate. At sizes
-    that a minute allows the interval straddles: m* grows faster than the rate with sigma, about as fast with
-    k, and more slowly with d from 5 to 20. The paper preset of the study has larger ones.
+    that run in a minute the interval straddles 0.75: m* grows faster than the rate with sigma, about as fast
+    with k, and more slowly with d from 5 to 20. The paper preset of the study has larger ones.
     """
 
     expected: ClassVar[Verdict] = "undecided"
@@ -104,10 +104,10 @@ class FCNLower(_Rate, name="lahoti.fcn-lower"):
 
 
 class Ordering(Claim, name="lahoti.ordering"):
-    """CNN needs fewer examples than LCN, and LCN fewer than FCN.
+    """A CNN needs fewer examples than an LCN, and an LCN fewer than an FCN.
 
-    Ratios of m* with intervals, paired by seed, at every size where all three were measured. One that is not
-    reached counts as more than the largest m; *undecided* if that lies below what the LCN needs.
+    Ratios of m* with intervals, paired by seed, at every size where all three were measured. An m* that is
+    not reached counts as more than the largest m; *undecided* if that lies below what the LCN needs.
     """
 
     reference: ClassVar[str] = "Lahoti et al., the separation"

@@ -1,6 +1,6 @@
 """Lahoti et al., the law of signals: the risk of locally connected networks, and the best rule of all.
 
-The paper's full text could not be had; both statements are derived for the reconstructed law, one noisy
+The paper's full text was not available; both statements are derived for the reconstructed law, one noisy
 signed signal in one of k patches. Sizes: ``patches`` = k, ``patch_dim`` = d.
 """
 
@@ -23,6 +23,8 @@ BIASES = (0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Thresholds b of the network that knows w*; its error is least in between."""
 ERRORS = 4.0
 """Standard errors that a sampled number may be off."""
+REACH = 1.96
+"""Standard errors from a mean to either end of its 95 % interval, for many draws."""
 
 
 class _Case(NamedTuple):
@@ -136,10 +138,10 @@ class Bayes(Claim, name="lahoti.bayes"):
 
     More exactly, E[y | x] = sum_t sinh(u_t) / sum_t cosh(u_t), u_t = <w*, x_t> / sigma^2. Routes: that
     formula; Bayes' rule over the 2k scenes from their densities; ``signal_bayes``, which adds up logarithms
-    patch by patch. Equal on every drawn input at four laws. Then errors at k = 10, d = 5, sigma = 0.3 on the
-    same 40,000 inputs: its own is what the posterior predicts; the linear rule sign sum_t <w*, x_t> and the
-    threshold network with w* and the best of eight b (told by these very inputs) err more often; following
-    the largest |<w*, x_t>| alone is close, and not better.
+    patch by patch. They are equal on every drawn input, at four laws. Then errors at k = 10, d = 5,
+    sigma = 0.3 on the same 40,000 inputs: its own is what the posterior predicts; the linear rule sign sum_t
+    <w*, x_t> and the threshold network with w* and the best of eight b (chosen on these very inputs) err more
+    often; following the largest |<w*, x_t>| alone is close, but not better.
     """
 
     reference: ClassVar[str] = "Lahoti et al., Bayes rule (our derivation)"
@@ -169,7 +171,7 @@ class Bayes(Claim, name="lahoti.bayes"):
         excess = {name: mean_interval(other - rule) for name, other in wrong.items()}
         network = min((each for name, each in excess.items() if "threshold" in name), key=lambda e: e.mean)
         surprise = mean_interval(rule - predicted)
-        surprised = abs(surprise.mean) / ((surprise.high - surprise.low) / (2 * 1.96))
+        surprised = abs(surprise.mean) / ((surprise.high - surprise.low) / (2 * REACH))
         right = (
             max(apart) <= 1e-10
             and signs == 0

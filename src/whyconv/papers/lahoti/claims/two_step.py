@@ -1,9 +1,9 @@
 """Lahoti et al., upper bounds: what each step of two-step projected gradient descent does for the filters.
 
-The paper's full text could not be had; algorithm and constants are reconstructed from second-hand text.
-*Alignment*: the mean over filters of <w_i, w*>, |w_i| = 1. Sizes: ``patches`` = k, ``patch_dim`` = d.
-All runs are in double precision: the project's learner *two-step*, and beside it, on the same examples from
-the same start, two steps in NumPy with gradients written by hand.
+The paper's full text was not available; algorithm and constants are reconstructed from second-hand text.
+*Alignment*: the mean over filters of <w_i, w*>, |w_i| = 1. Sizes: ``patches`` = k, ``patch_dim`` = d. All
+runs are in double precision: the project's learner *two-step* and, as a second route on the same examples
+from the same start, two steps in NumPy with gradients written by hand.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from whyconv.measure.intervals import Interval
 
 ROWS = 640
-"""Rows of every sample, most of them ones that are not to count: one compiled program a network and size."""
+"""Rows of every sample, most of them padding: one compiled program per network and size."""
 AGREE = 1e-12
 """The learner and the NumPy route may differ by this in any entry of a filter."""
 MARGIN = 0.05
@@ -58,9 +58,9 @@ class _Runs:
 def _run(
     network: str, size: tuple[int, int], sigma: float, m: int, seeds: int, steps: int = 2, **settings: Any
 ) -> _Runs:
-    """One step or two of an ``lcn`` or a ``cnn`` on m examples, once a seed (each with a signal of its own).
+    """One or two steps of an ``lcn`` or ``cnn`` on m examples, once per seed (each with its own signal).
 
-    Kept: a check and its control look at the same runs.
+    Cached: a check and its control use the same runs.
     """
     import jax
     import numpy as np
@@ -103,7 +103,7 @@ class StepOne(Claim, name="lahoti.step-one-alignment"):
 
     At b = 0 and tiny w the step is (1/m) sum y x_i: for the LCN a signal of length 1/k in noise of length
     sigma sqrt(d/m), for the CNN, which adds up the patches, 1 in sigma sqrt(k d/m). Agreement: the 95 %
-    interval of the mean alignment lies within 5 % of the formula, at six settings a network with m >= 10 k,
+    interval of the mean alignment lies within 5 % of the formula, at six settings per network with m >= 10 k,
     24 seeds (LCN: each with k filters) or 32 (CNN). The LCN lies up to 3 % below at m = 10 k, since only
     10 +- 3 of a filter's examples then have a signal; with fewer the formula is no longer good (11 % off at
     k = d = 20, sigma = 0.1, m = 50).
@@ -112,7 +112,7 @@ class StepOne(Claim, name="lahoti.step-one-alignment"):
     reference: ClassVar[str] = "Lahoti et al., upper bounds for LCN and CNN, step one (reconstructed)"
     provenance: ClassVar = "reconstructed"
     expected: ClassVar[Verdict] = "consistent"
-    broken: ClassVar[str] = "the LCN held against the CNN's formula"
+    broken: ClassVar[str] = "the LCN compared with the CNN's formula"
 
     def decide(self, broken: bool) -> Evidence:
         from whyconv.measure.intervals import mean_interval
@@ -167,7 +167,7 @@ class TwoSteps(Claim, name="lahoti.two-step"):
     reference: ClassVar[str] = "Lahoti et al., upper bounds for LCN and CNN, step two (reconstructed)"
     provenance: ClassVar = "reconstructed"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "the squared loss, and a threshold below the noise: it turns the filters round"
+    broken: ClassVar[str] = "the squared loss with a threshold below the noise, which turns the filters round"
 
     def decide(self, broken: bool) -> Evidence:
         from whyconv.papers.lahoti.exact.rates import rate

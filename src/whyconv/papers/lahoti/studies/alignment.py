@@ -58,11 +58,10 @@ class Alignment(GridStudy, name="lahoti.alignment"):
     @classmethod
     def _measured(cls, risk: bool) -> bool:
         if not risk:
-            raise ValueError("the study is about the risk; leave it true")
+            raise ValueError("this study is about the risk; leave risk = true")
         return risk
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion with the CNN, and with the CNN on rotated patches."""
         return Judgement(self._judged(table, CNN), self._judged(table, ROTATED))
 
     def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
@@ -82,7 +81,6 @@ class Alignment(GridStudy, name="lahoti.alignment"):
         return worst(*parts)
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Alignment and risk against m."""
         from whyconv.report.charts import curves
 
         shared: dict[str, Any] = {

@@ -48,10 +48,10 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
     """Test error against sample size, one prior after the other: networks with one hidden layer of ReLU.
 
     LCN: windows of ``kernel`` x ``kernel`` pixels every ``stride`` pixels, each with ``channels`` filters of
-    its own; other ``kernels`` are further LCNs, and the FCN has the whole image for a window. CNN: the
-    same filters everywhere. Between them filters are shared by blocks of g x g windows, g in ``groups``. With
+    its own; other ``kernels`` are further LCNs, and the FCN has the whole image for a window. CNN: the same
+    filters everywhere. Between them filters are shared by blocks of g x g windows, g in ``groups``. With
     *pooling* the largest of ``pool`` x ``pool`` neighbouring windows counts. The readout is linear in all
-    that is left. The FCN has ``fcn_width`` hidden units, if not given as many as the readout sees after
+    that is left. The FCN has ``fcn_width`` hidden units, by default as many as the readout sees after
     pooling; an LCN without pooling has more, and locality is measured with another number of units (FCNs of
     256 and 1024 units erred alike here: .669, .617, .591 and .668, .611, .596 for m = 1000, 2000, 4000).
 
@@ -63,9 +63,9 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
     and without each other: infinitely wide CNNs and LCNs without pooling are the same Gaussian process
     (Novak et al. 2019), so that sharing alone need not be worth anything.
 
-    Networks, sizes and target are ours. Every network is trained for as many ``steps`` at every m, unless
-    its training loss is small before. ``tuning`` images, half of them held out, choose its rate among
-    ``rates``, with ``tuning_seeds`` seeds of their own; test images choose nothing.
+    Networks, sizes and target are ours. Every network is trained for the same number of ``steps`` at every m,
+    or until its training loss is small. ``tuning`` images, half of them held out, choose its rate among
+    ``rates``, with ``tuning_seeds`` seeds used for nothing else; test images choose nothing.
     """
 
     reference: ClassVar[str] = "Lahoti et al., the order CNN < LCN < FCN, on CIFAR-10 (ours)"
@@ -74,16 +74,16 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
         "95 % intervals over seeds: FCN, LCN and the LCN with pooling each need more examples than the CNN "
         "with pooling to reach the target (ratios of m* above 1), and at the largest m the FCN errs more, "
         "seed by seed; a CNN trained on shuffled labels is within 0.05 of chance; the FCN on permuted "
-        "pixels, started alike, has the FCN's loss in the first epoch up to rounding (1e-4), and its error "
-        "within 0.03. What each prior is worth is told."
+        "pixels, with its initial weights permuted alike, has the FCN's loss in the first epoch up to "
+        "rounding (1e-4), and its error within 0.03. What each prior is worth is reported, not judged."
     )
     broken: ClassVar[str] = (
-        "the CNN with pooling on images whose pixels went through one permutation, the same for all images, "
-        "beside the FCN, which does not see it, and the LCN on such images: it must lose its advantage."
+        "the CNN with pooling on images whose pixels are permuted, in the same way for all images, against "
+        "the FCN, which cannot notice, and the LCN on such images: it must lose its advantage."
     )
     rule: ClassVar[str] = (
         "Adam, batches of 32, cross-entropy, no augmentation; every network is trained until its training "
-        "loss is at most 0.1 or its steps, as many for every network and m, are spent."
+        "loss is at most 0.1 or its steps, the same number for every network and m, are spent."
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
@@ -121,11 +121,11 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
         if len(self.sizes) < 2:
             there = self.task.image_count("train")
             raise ValueError(
-                f"m = {list(self.m)} was given; take two sizes or more up to {there:,}, the images"
+                f"m = {list(self.m)} was given; take two or more sizes up to {there:,}, all the images"
             )
         if self.kernel in self.kernels:
             raise ValueError(
-                f"kernels = {list(self.kernels)} are others than kernel = {self.kernel}; leave it out"
+                f"kernels = {list(self.kernels)} must differ from kernel = {self.kernel}; leave it out"
             )
         return self
 
@@ -165,11 +165,11 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
 
     @property
     def tuner(self) -> Tuner:
-        """The rate with the least error on held-out images, the smaller of equals."""
+        """The rate with the least error on held-out images; ties go to the smaller."""
         return Tuner(self.rates, self.tuning_seeds, lambda rate, rows: (_held_out_error(rows), rate))
 
     def cells(self) -> Iterator[Cell]:
-        """Every network with its search, and its twins at both ends; the rates are still to be found."""
+        """Every network with its search, and its twins at both ends; the rates are not chosen yet."""
         ends = (self.sizes[0], self.sizes[-1])
         for arm in self.networks:
             yield self._cell(arm, Twin(arm), Search(*ends, self.resolution, self.sizes))
@@ -191,7 +191,7 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
         return self.sized(replace(self._cell(arm, Twin(arm)), task=self.task, learner=learner), total)
 
     def sized(self, cell: Cell, m: int) -> Cell:
-        """As many steps for every m."""
+        """The same number of steps for every m."""
         batches = ceil((m - cell.learner.get("held_out", 0)) / BATCH)
         return replace(cell.at(m), learner={**cell.learner, "epochs": ceil(self.steps / batches)})
 
@@ -231,13 +231,12 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
         return {arm: m for arm in (*self.networks, *TWINS) if (m := found[arm]) is not None}
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with the networks as they are and on permuted pixels."""
         table = self.measured(table)
         plain = worst(self._ahead(table, POOLED_CNN, (FCN, LCN, POOLED_LCN)), self._sane(table))
         return Judgement(plain, self._ahead(table, permuted(POOLED_CNN), (FCN, permuted(LCN))))
 
     def _ahead(self, table: pd.DataFrame, cnn: str, others: Sequence[str]) -> Evidence:
-        """Fewer examples than any of the others, and less error than the FCN with as many as there are."""
+        """Fewer examples than any of the others, and less error than the FCN at the largest m."""
         found, needed = [], self.needed(table)
         for arm in others:
             ratio = worth(needed, arm, cnn)
@@ -263,16 +262,15 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
         return worst(*found)
 
     def remarks(self) -> str:
-        """Data, target, rule, and how rates were chosen."""
         total = self.available(self.tuning, "train")
         rates = ", ".join(f"{rate:g}" for rate in self.rates)
         left_out = [m for m in self.m if m not in self.sizes]
-        missing = f" Left out, more than there are: m = {', '.join(map(str, left_out))}." if left_out else ""
+        missing = f" Left out for lack of images: m = {', '.join(map(str, left_out))}." if left_out else ""
         return (
             f"{described(self.task)}{missing} m* is for a test error of {self.target:g}. {self.rule} Steps: "
             f"{self.steps:,}. Of the rates "
             f"{rates} every network has the one with the least error on {total // 2:,} held-out training "
-            f"images after training on {total - total // 2:,}, by seeds used for nothing else "
+            f"images after training on {total - total // 2:,}, with seeds used for nothing else "
             f"({self.tuning_seeds}); twins have their network's rate. The FCN has "
             f"{self.networks[FCN]['widths'][0]:,} hidden units."
         )

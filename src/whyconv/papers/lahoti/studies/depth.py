@@ -1,4 +1,4 @@
-"""Open question of Lahoti et al.: depth, for labels that two patches make together."""
+"""Open question of Lahoti et al.: depth, for labels that two patches determine together."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Depth(GridStudy, name="lahoti.depth"):
 
     Two random patches of k = 20 hold s_1 w* and s_2 w*, d = 10, sigma = 0.1, and y = s_1 s_2. A sum of odd
     functions over patches changes its sign with the input while the label does not, so one layer is at chance
-    at every m; a layer on top of the patches can tell. It reads nodes summed over patches that share a
+    at every m; a layer on top of the patches can learn it. It reads nodes summed over patches that share a
     filter: one number for the CNN, k for LCN and FCN.
     """
 
@@ -46,17 +46,17 @@ class Depth(GridStudy, name="lahoti.depth"):
         "Lahoti et al., open question: depth and interaction of patches (reconstructed)"
     )
     title: ClassVar[str] = (
-        "A second layer learns what two patches make together, and sharing still saves examples"
+        "A second layer learns what two patches determine together, and sharing still saves examples"
     )
     criterion: ClassVar[str] = (
         "95 % intervals of the test error: one layer stays above 0.4 at every m; with two layers the CNN "
         "falls below 0.1 at the largest m, and at some m it is better than the LCN, and at some m than the "
         "FCN, by more than 0.1 (paired; intervals at 1 - 0.05 / number of m, as the best m is chosen)."
     )
-    broken: ClassVar[str] = "the CNN of one layer in place of that of two."
+    broken: ClassVar[str] = "the CNN of one layer in place of the CNN of two."
     rule: ClassVar[str] = (
         "Squared loss, full-batch Adam, 1000 steps; every network gets the same grid of step sizes, of which "
-        "the pair with the least risk on examples of its own counts in each repetition."
+        "the pair with the least risk on separate examples counts in each repetition."
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
@@ -71,7 +71,6 @@ class Depth(GridStudy, name="lahoti.depth"):
     risk: bool = True
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion with the CNN of two layers, and with that of one."""
         return Judgement(self._judged(table, CNN), self._judged(table, SHALLOW))
 
     def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
@@ -94,12 +93,11 @@ class Depth(GridStudy, name="lahoti.depth"):
         return worst(*parts)
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Test error against m."""
         from whyconv.report.charts import curves
 
         return {
             "Test error": curves(
-                table, "m", "test_error", title="Labels that two patches make together",
+                table, "m", "test_error", title="Labels that two patches determine together",
                 x_title="training examples m", y_title="test error", log_x=True, arms=list(self.arms),
                 controls=[SHALLOW], y_domain=(0.0, 0.6),
             )

@@ -1,4 +1,4 @@
-"""All three networks of Lahoti et al. measured, at sizes where the FCN gets there, too."""
+"""All three networks of Lahoti et al. measured, at sizes where the FCN reaches the target, too."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     import pandas as pd
 
 LARGER = {"name": "projected", "rates": [0.3], "bias_rates": [0.1, 0.01], "steps": 500}
-"""Steps with which the FCN gets there, too; the same for all."""
+"""Steps with which the FCN reaches the target, too; the same for all."""
 Place = tuple[int, int, float]
 """(k, d, sigma)."""
 SIZES: tuple[Place, ...] = ((10, 20, 0.1), (20, 30, 0.1), (20, 20, 0.07), (20, 20, 0.14))
@@ -43,9 +43,9 @@ UPPER, LOWER = 1.25, 0.75
 class FullyConnected(SignalStudy, name="lahoti.fcn"):
     """Sample complexity of all three networks over k, d and sigma, none of them cut off.
 
-    With the same, larger steps for everyone (0.3, and 0.1 or 0.01 for b) the FCN reaches the target, so
-    that theory's rates can be held against all three. Only sizes with oracle + 0.03 <= 0.7 x the risk of the
-    best linear filter count: below k = 10 or so, locality has nothing to save at this target.
+    With the same, larger steps for everyone (0.3, and 0.1 or 0.01 for b) the FCN reaches the target, so the
+    theory's rates can be compared with all three. Only sizes with oracle + 0.03 <= 0.7 x the risk of the best
+    linear filter count: below k = 10 or so, locality has nothing to save at this target.
     """
 
     reference: ClassVar[str] = "Lahoti et al., lower and upper bounds (reconstructed)"
@@ -62,7 +62,7 @@ class FullyConnected(SignalStudy, name="lahoti.fcn"):
         "patch is rotated by a matrix of its own in place of the CNN."
     )
     rule: ClassVar[str] = (
-        f"{FAIR} A slope cannot prove a bound over all algorithms, nor can one learner: it can only agree."
+        f"{FAIR} No slope of one learner can prove a bound over all algorithms: it can only agree with it."
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
@@ -146,7 +146,7 @@ class FullyConnected(SignalStudy, name="lahoti.fcn"):
         return Judgement(worst(*slopes, self.order(table)), worst(*broken, self.order(table, ROTATED)))
 
     def slope(self, table: pd.DataFrame, name: str, bound: str, power: float = 1) -> Evidence:
-        """The slope of log m* on the logarithm of a rate; *vacuous* without two sizes that say something."""
+        """The slope of log m* on the logarithm of a rate; *vacuous* without two comparable sizes."""
         from whyconv.measure.scaling import exponent
 
         rates = self.rates(bound)
@@ -171,7 +171,6 @@ class FullyConnected(SignalStudy, name="lahoti.fcn"):
         return worst(*parts) if parts else Evidence("vacuous", {"sizes where all three were measured": 0})
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """m* against each rate."""
         from whyconv.report.complexity_chart import complexities
 
         drawn, charts = self.drawn(table), {}

@@ -22,25 +22,25 @@ ADAM, EMBEDDED, ROTATED = "FCN by Adam", "FCN from a CNN", "FCN from a CNN on ro
 class NonEquivariant(AxisStudy, name="lahoti.non-equivariant"):
     """The same fully connected network, trained by algorithms that know more than rotations allow.
 
-    The lower bound for FCNs speaks of algorithms that treat all rotations of the input alike, as gradient
-    descent does. Here the same hypothesis class is also trained by Adam, which treats coordinates one by
-    one, and by training a CNN and embedding it, which knows where patches are. sigma = 0.1, d = 5.
+    The lower bound for FCNs is about algorithms that treat all rotations of the input alike, as gradient
+    descent does. Here the same hypothesis class is also trained by Adam, which treats coordinates one by one,
+    and by training a CNN and embedding it, which knows where patches are. sigma = 0.1, d = 5.
     """
 
     reference: ClassVar[str] = "Lahoti et al., open question: non-equivariant algorithms (reconstructed)"
     title: ClassVar[str] = "The price of a fully connected network is paid by the algorithm, not by the class"
     criterion: ClassVar[str] = (
         "95 % intervals: at every k the FCN by gradient descent takes more than 5 times the examples of the "
-        "FCN that was embedded from a CNN. Adam is shown, no outcome presumed."
+        "FCN that was embedded from a CNN. Adam is reported, not judged."
     )
     broken: ClassVar[str] = (
-        "the same embedding where the inputs are rotated as a whole: there are no patches to know of, while "
+        "the same embedding where the inputs are rotated as a whole: there are no patches to exploit, while "
         "gradient descent on the FCN does not notice."
     )
     rule: ClassVar[str] = (
-        "Squared loss, full batch, 600 steps, four pairs of step sizes for each; Adam has smaller ones, "
-        "its steps being of the size of the rate. The best pair counts in each repetition, by the exact "
-        "risk for the embedded networks, on examples of their own for the others."
+        "Squared loss, full batch, 600 steps, four pairs of step sizes for each, smaller ones for Adam, "
+        "whose steps are of the size of the rate. The best pair counts in each repetition, by the exact risk "
+        "for the embedded networks, on separate examples for the others."
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},

@@ -21,8 +21,8 @@ SHARED, ROTATED = "shared by groups", "shared, on rotated patches"
 class PartialSharing(SignalStudy, name="lahoti.partial-sharing"):
     """Examples needed when groups of g neighbouring patches share a filter: LCN at g = 1, CNN at g = k.
 
-    A filter of a group sees a signal in m g / k of m examples, so that m* should fall like 1/g. k = 20,
-    d = 20, sigma = 0.1.
+    A filter of a group sees a signal in m g / k of m examples, so m* should fall like 1/g. k = 20, d = 20,
+    sigma = 0.1.
     """
 
     reference: ClassVar[str] = "Lahoti et al., open question: between LCN and CNN (reconstructed)"
@@ -32,7 +32,7 @@ class PartialSharing(SignalStudy, name="lahoti.partial-sharing"):
         "sharing at all takes more than 5 times the examples of full sharing."
     )
     broken: ClassVar[str] = (
-        "every patch is rotated by a matrix of its own, so that no two patches have anything to share."
+        "every patch is rotated by a matrix of its own, so no two patches have anything to share."
     )
     rule: ClassVar[str] = FAIR
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {

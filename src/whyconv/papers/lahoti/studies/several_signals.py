@@ -13,7 +13,7 @@ from whyconv.studies.grid import Arm
 
 
 class SeveralSignals(AxisStudy, name="lahoti.several-signals"):
-    """What weight sharing saves when the signal stands in several patches at once.
+    """What weight sharing saves when the signal is in several patches at once.
 
     r random patches of k = 20 hold the same signed signal; sigma = 0.2, so that the task stays out of a
     linear filter's reach for larger r. A summary of the paper expects the advantage of sharing to diminish.
@@ -23,7 +23,7 @@ class SeveralSignals(AxisStudy, name="lahoti.several-signals"):
     title: ClassVar[str] = "Several signals at once: sharing keeps its advantage"
     criterion: ClassVar[str] = (
         "95 % intervals: m* of the LCN is more than 5 times that of the CNN for every number of signals. The "
-        "change of that factor from the smallest to the largest number is shown, no outcome presumed."
+        "change of that factor from the smallest to the largest number is reported, not judged."
     )
     broken: ClassVar[str] = BROKEN
     rule: ClassVar[str] = FAIR

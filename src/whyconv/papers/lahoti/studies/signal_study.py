@@ -27,7 +27,7 @@ RATES: Mapping[str, Mapping[str, str]] = {
 }
 """Theory's rates by arm: the name in :mod:`.rates`, and the formula."""
 RATED = ("patches", "patch_dim", "sigma")
-"""The fields of the task that the rates speak of."""
+"""The fields of the task that the rates depend on."""
 AUTHORS = {
     "name": "projected",
     "rates": [0.1, 0.01, 0.001],
@@ -37,14 +37,13 @@ AUTHORS = {
 """The step sizes that the authors searched; the number of steps is ours, theirs is not known."""
 BROKEN = (
     "the CNN on the same examples with every patch rotated by a matrix of its own: no filter fits two "
-    "patches, so that sharing must lose its advantage."
+    "patches, so sharing must lose its advantage."
 )
 FAIR = (
     "Squared loss, full-batch projected gradient descent from |w| near 1 and b = 0.03 (the authors' "
-    "optimiser, start and number of steps are not known). Fair: every network gets the same grid of step "
-    "sizes, the same number of steps and the same examples; in each repetition the pair with the least "
-    "risk counts, as the authors did: by the exact risk for CNN and LCN, on examples of its own for the "
-    "FCN."
+    "optimiser, start and number of steps are not known). Every network gets the same grid of step sizes, "
+    "the same number of steps and the same examples; in each repetition the pair with the least risk counts, "
+    "as with the authors: by the exact risk for CNN and LCN, on separate examples for the FCN."
 )
 
 
@@ -80,7 +79,7 @@ def with_learner(learner: Mapping[str, Any], *arms: str) -> dict[str, Any]:
 
 SignalField = Annotated[Signal, only_task(Signal, "has no known oracle")]
 TELLING = 0.7
-"""A target says something about locality only if it is at most this share of what a linear filter reaches."""
+"""A target is informative about locality only if it is at most this share of a linear filter's risk."""
 
 
 @once
@@ -110,7 +109,7 @@ class SignalStudy(ArmStudy, ComplexityStudy):
             if arm.largest_m is not None and arm.largest_m <= self.sizes.low:
                 raise ValueError(
                     f"arms.{name}.largest_m = {arm.largest_m} and sizes.low = {self.sizes.low} were given, "
-                    "and a search goes from low up to the largest m; take a larger one"
+                    "but a search goes from low up to the largest m; take a larger one"
                 )
         if self.target is None:
             return self
@@ -119,7 +118,7 @@ class SignalStudy(ArmStudy, ComplexityStudy):
             if self.target < oracle:
                 where = f"{self.axis} = {cell.labels[self.axis]:g}"
                 raise ValueError(
-                    f"target = {self.target:g} was given, and at {where} the oracle's risk is "
+                    f"target = {self.target:g} was given, but at {where} the oracle's risk is "
                     f"{oracle:.4g}; take a larger one, or none for oracle + excess"
                 )
         return self
@@ -131,11 +130,10 @@ class SignalStudy(ArmStudy, ComplexityStudy):
         return super().cell(name, labels, changes, search=search, risk=True, **more)
 
     def goal(self, cell: Cell) -> float:
-        """The risk to be reached."""
         return self.target if self.target is not None else known(cell.task)[0] + self.excess
 
-    def telling(self, cell: Cell) -> bool:
-        """Whether the target is out of a linear filter's reach; elsewhere a comparison says nothing."""
+    def comparable(self, cell: Cell) -> bool:
+        """Whether the target is out of a linear filter's reach; elsewhere a comparison is meaningless."""
         return self.goal(cell) <= TELLING * known(cell.task)[1]
 
     def beside(self, cell: Cell) -> dict[str, Any]:
@@ -165,11 +163,10 @@ class AxisStudy(SignalStudy):
                 yield self.cell(name, {self.axis: shown}, {self.field: value})
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion with the CNN, and with the CNN that sharing cannot help."""
         return Judgement(self.judged(table, CNN), self.judged(table, ROTATED))
 
     def judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
-        """The criterion, with this arm as the CNN; *vacuous* where targets say nothing."""
+        """The criterion, with this arm as the CNN; *vacuous* where no target is informative."""
         cnn, lcn = self.paired(table, contestant, LCN)
         if len(lcn) < 2:
             return Evidence(
@@ -185,7 +182,7 @@ class AxisStudy(SignalStudy):
         return worst(*self.growth(cnn, lcn), *ordered, Evidence("consistent", left_out))
 
     def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
-        """What the criterion says of m* along the axis; here nothing, the change of the factor is shown."""
+        """What the criterion says about m* along the axis; here nothing, the factor's change is reported."""
         first, last = min(lcn), max(lcn)
         change = factor_change(cnn, lcn, first, last)
         return [Evidence("consistent", {f"factor at {self.axis} = {last:g} over {first:g}": change})]

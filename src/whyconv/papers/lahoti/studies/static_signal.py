@@ -20,11 +20,11 @@ CASES: dict[float, str] = {MOVES: "moves", STAYS: "stays in patch 1", HALF: "mov
 
 
 class StaticSignal(SignalStudy, name="lahoti.static-signal"):
-    """What weight sharing saves when the signal always stands in the same patch.
+    """What weight sharing saves when the signal is always in the same patch.
 
-    The static signal distribution (SSD), which the lower bounds use inside. An LCN then has one filter to
-    learn, from all m examples instead of m/k of them, and a linear one would do. The target is always the
-    risk of the best CNN + 0.03, which cannot know which patch to look at. k = 20, d = 20, sigma = 0.1.
+    The static signal distribution (SSD), used inside the lower bounds. An LCN then has one filter to learn,
+    from all m examples instead of m/k of them, and a linear one would do. The target is always the risk of
+    the best CNN + 0.03, which cannot know which patch to look at. k = 20, d = 20, sigma = 0.1.
     """
 
     reference: ClassVar[str] = "Lahoti et al., SSD, and where the separation is said to break (reconstructed)"
@@ -34,7 +34,7 @@ class StaticSignal(SignalStudy, name="lahoti.static-signal"):
         "than for one that moves."
     )
     broken: ClassVar[str] = (
-        "the signal moves in the second case, too, among half as many patches: the factor must not fall as "
+        "the signal moves in the second case too, among half as many patches: the factor must not fall as "
         "much."
     )
     rule: ClassVar[str] = FAIR
@@ -49,7 +49,6 @@ class StaticSignal(SignalStudy, name="lahoti.static-signal"):
     seeds: int = Field(10, ge=1, le=10_000)
 
     def cells(self) -> Iterator[Cell]:
-        """The three cases."""
         changes: dict[int, dict[str, int | None]] = {
             MOVES: {"place": None},
             STAYS: {"place": 1},
@@ -72,7 +71,6 @@ class StaticSignal(SignalStudy, name="lahoti.static-signal"):
         return Evidence(found.verdict, {**found.numbers, **needed})
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Risk against m, a panel a case."""
         from whyconv.report.charts import curves
 
         return {

@@ -22,8 +22,8 @@ class UnevenNoise(AxisStudy, name="lahoti.uneven-noise"):
     reference: ClassVar[str] = "Lahoti et al., open question: heterogeneous noise (reconstructed)"
     title: ClassVar[str] = "Noise that differs by patch: sharing keeps its advantage"
     criterion: ClassVar[str] = (
-        "95 % intervals: m* of the LCN is more than 5 times that of the CNN at every unevenness. The "
-        "change of that factor from even to the most uneven noise is shown, no outcome presumed."
+        "95 % intervals: m* of the LCN is more than 5 times that of the CNN at every unevenness. The change "
+        "of that factor from even to the most uneven noise is reported, not judged."
     )
     broken: ClassVar[str] = BROKEN
     rule: ClassVar[str] = FAIR

@@ -1,4 +1,4 @@
-"""Lahoti et al., experiment 2: how many examples for larger and larger patches."""
+"""Lahoti et al., experiment 2: examples needed as patches grow."""
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ class VaryD(AxisStudy, name="lahoti.vary-d"):
     values: tuple[float, ...] = (10, 20, 30)
 
     def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
-        """Exponents in d."""
         from whyconv.measure.scaling import exponent
 
         shared, own = exponent(cnn.items()), exponent(lcn.items())

@@ -1,4 +1,4 @@
-"""Lahoti et al., experiment 1: how many examples for more and more patches."""
+"""Lahoti et al., experiment 1: examples needed as the number of patches grows."""
 
 from __future__ import annotations
 
@@ -45,7 +45,6 @@ class VaryK(AxisStudy, name="lahoti.vary-k"):
     values: tuple[float, ...] = (10, 20, 30)
 
     def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
-        """Exponents in k, and the growth of the factor from one end to the other."""
         from whyconv.measure.scaling import exponent
 
         first, last = min(lcn), max(lcn)

@@ -1,4 +1,4 @@
-"""How many examples for more and more noise: the sigma^2 in the rates of Lahoti et al."""
+"""Examples needed as the noise grows: the sigma^2 in the rates of Lahoti et al."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class VarySigma(AxisStudy, name="lahoti.vary-sigma"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., the rates' sigma^2 (reconstructed)"
-    title: ClassVar[str] = "Noise costs examples, and weight sharing saves them at every level of it"
+    title: ClassVar[str] = "Noise costs examples, and weight sharing saves them at every noise level"
     criterion: ClassVar[str] = (
         "95 % intervals: m* of CNN and of LCN grows with sigma, with an exponent above 0.75; m* of the LCN "
         "is more than 5 times that of the CNN at every sigma; the FCN needs more than the LCN at every "
@@ -36,7 +36,6 @@ class VarySigma(AxisStudy, name="lahoti.vary-sigma"):
     values: tuple[float, ...] = (0.07, 0.1, 0.14)
 
     def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
-        """Exponents in sigma."""
         from whyconv.measure.scaling import exponent
 
         return [

@@ -1,7 +1,7 @@
 """Malach & Shalev-Shwartz, Theorem 4 and section 3.1: gradient descent learns k-patterns with local networks.
 
-Exact descents over all 2^n inputs, compressed to filter types, so q and T are those the theorem asks for.
-A bound above 1 says nothing, since the zero network has loss 1; such runs are counted and decide nothing.
+Exact descents over all 2^n inputs, compressed to filter types, so q and T are those the theorem asks for. A
+bound above 1 says nothing, since the zero network has loss 1; such runs are counted but decide nothing.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ class Theorem4(Claim, name="malach.thm4"):
     """GD on a CNN has average loss <= 2cn^2k^2 2^k/q + 2(2^k k)^2/sqrt(qn) + c^2 n^1.5 sqrt(q)/T.
 
     Corrected: eta = sqrt(n) / (sqrt(q) T) (see malach.thm4-eta); n - k + 1 windows; and sigma as Lemma 6
-    needs it, here clip(z, 0, 1), c = 1. As printed it fails twice, by runs: with n - k windows a parity at
-    the last one stays at loss 1, and so it does with sigma = clip(z + 1.5, 0, 2), which has |sigma| <= 2,
+    needs it, here clip(z, 0, 1), c = 1. As printed it fails twice, as runs show: with n - k windows a parity
+    at the last one stays at loss 1, and so it does with sigma = clip(z + 1.5, 0, 2), which has |sigma| <= 2,
     |sigma'| <= 1.
 
     Averages over t = 1..T as stated and over t = 0..T-1 as proved, for several targets, all positions and
     three distributions at sizes where the bound is below 1. The inequality is evaluated on the compressed
     descent alone, at the theorem's q; the plain network does not evaluate it (q = 40,000 filters one by one
-    are out of its reach) but certifies the compression: at q = 40 both must walk the same way. Sizes whose
-    bound is vacuous are reported and do not count.
+    are out of its reach) but certifies the compression: at q = 40 both must follow the same path. Sizes whose
+    bound is vacuous are reported but do not count.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Theorem 4"
@@ -208,7 +208,7 @@ class LocalNetworks(Claim, name="malach.lcn"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 3.1"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "all filters of a window start equal, against the random start"
+    broken: ClassVar[str] = "all filters of a window start equal, in place of a random start"
 
     def decide(self, broken: bool) -> Evidence:
         from whyconv.papers.malach.exact import bounds

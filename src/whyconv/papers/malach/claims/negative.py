@@ -1,10 +1,11 @@
 """Malach & Shalev-Shwartz, Theorem 12: at its initialisation an FCN hardly sees a parity of k bits.
 
-The theorem is about the *population* gradient at *initialisation*, in expectation over a law of the weights
-that permutations leave alone. It does not say that gradient descent fails: gradients of finite samples have
-noise of order 1/sqrt(m), and stochastic gradient descent does learn parities, in n^O(k) steps (Barak et al.
-2022). The paper's first version concludes that descent is "stuck", which is more than is proved.
-``n_bits`` = n, ``k_window`` = k = |I|; figures are per neuron with |u| = 1, q neurons multiply both sides.
+The theorem is about the *population* gradient at *initialisation*, in expectation over a
+permutation-invariant law of the weights. It does not say that gradient descent fails: gradients of finite
+samples have noise of order 1/sqrt(m), and stochastic gradient descent does learn parities, in n^O(k) steps
+(Barak et al. 2022). The paper's first version concludes that descent is "stuck", which is more than is
+proved. ``n_bits`` = n, ``k_window`` = k = |I|; figures are per neuron with |u| = 1, q neurons multiply both
+sides.
 """
 
 from __future__ import annotations
@@ -24,11 +25,11 @@ class Theorem12(Claim, name="malach.thm12"):
     """FCN at its start: E|dL/dW|^2 <= qn min{1/C(n-1,k), 1/C(n-1,k-1)} and E|dL/du|^2 <= c^2 q / C(n,k).
 
     n = 16, 32, ..., 1024 and k = log2 n. Gaussian weights N(0, 1/n), b = 0.3, tanh and sigmoid: the mean over
-    all weights by a double integral over characteristic functions, and by a series of nonnegative terms
-    in Hermite coefficients. The paper's own start (+-1/k, b = 1/k - 1, clipped ReLU) used as an FCN:
-    fractions, by Krawtchouk's recurrence and by sums in closed form, which must be equal. Each value is
-    below the tight bound of `malach.level-identity`, and that below the paper's. This is the population
-    gradient at initialisation: nothing is said of samples or of later steps.
+    all weights by a double integral over characteristic functions, and by a series of nonnegative terms in
+    Hermite coefficients. The paper's own start (+-1/k, b = 1/k - 1, clipped ReLU) used as an FCN: fractions,
+    by Krawtchouk's recurrence and by sums in closed form, which must be equal. Each value is below the tight
+    bound of `malach.level-identity`, and that below the paper's. This is the population gradient at
+    initialisation: nothing is said about samples or later steps.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Theorem 12"

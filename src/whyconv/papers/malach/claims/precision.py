@@ -22,17 +22,16 @@ class FinitePrecision(Claim, name="malach.finite-precision"):
 
     "If we run GD on a finite-precision machine, the true population gradient is effectively zero", no
     precision named. Here tanh, weights N(0, 1/n), u = 1, b = 0.3, step 1, k = log2 n. Gradients of drawn
-    neurons are really subtracted from their weights, dtype by dtype: *lost* if no weight of any neuron
+    neurons are actually subtracted from their weights, dtype by dtype: *lost* if no weight of any neuron
     changes by a bit, *kept* if most weights of I change, *partly* otherwise. At n = 1024 float16 and float32
-    lose the step and float64 keeps it; at n = 8192 float64 loses it, too. Routes: the exact integral for
-    each neuron, and a normal law in place of <w, x>; they must be close for every weight, and give the same
-    words.
+    lose the step and float64 keeps it; at n = 8192 float64 loses it, too. Routes: the exact integral for each
+    neuron, and a normal law in place of <w, x>; they must be close for every weight, and give the same words.
 
-    The words are about drawn neurons. The root mean square over all of them, which Theorem 12 bounds, is made
-    by rare ones and is a thousand times the median; half a unit in the last place of a weight 1/32 is 2e-9 in
-    float32 and 3e-18 in float64. It is the *sum* that rounds: 1e-16 is a float32 like any other, so methods
-    that rescale the gradient (Adam) are not stopped; and it is the first population step, not training, that
-    is lost.
+    The words are about drawn neurons. The root mean square over all of them, which Theorem 12 bounds, is
+    dominated by rare ones and is a thousand times the median; half a unit in the last place of a weight 1/32
+    is 2e-9 in float32 and 3e-18 in float64. It is the *sum* that rounds: 1e-16 is a float32 like any other,
+    so methods that rescale the gradient (Adam) are not stopped; and it is the first population step, not
+    training, that is lost.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 4, after Theorem 12"

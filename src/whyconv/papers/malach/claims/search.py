@@ -1,7 +1,7 @@
-"""Malach & Shalev-Shwartz, sections 4 and 5: what the order of the bits means to whom.
+"""Malach & Shalev-Shwartz, sections 4 and 5: who can use the order of the bits.
 
-A fully connected network cannot know it; a convolutional network must be told; and nobody who searches for
-it is shown the way. ``n_bits`` = n, ``k_window`` = k; I is the set of bits that the label depends on.
+A fully connected network cannot see it, a convolutional network must be given it, and a search for it gets no
+signal. ``n_bits`` = n, ``k_window`` = k; I is the set of bits that the label depends on.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ ROUNDING = 1e-12
 
 
 class Permutation(Claim, name="malach.permutation"):
-    """Training an FCN does not see a permutation of the bits; training a CNN or an LCN does.
+    """Training an FCN is blind to a permutation of the bits; training a CNN or an LCN is not.
 
     Full gradient descent on the hinge loss, n = 8, parity of 3 consecutive bits, all 256 inputs; the FCN's
     initial weights are permuted with the bits, which leaves their law as it is. At every step predictions
@@ -123,9 +123,9 @@ class Junta(Claim, name="malach.junta"):
     For every k-set an order is built that makes it consecutive, at every place, and the junta is compared
     with the pattern on all inputs (n <= 6, all k); second route: the windows of all n! orders are all C(n, k)
     sets. The C(n, k) parities are orthogonal by an integer Gram matrix and, second route, are columns of
-    Sylvester's matrix. C(n, log2 n) is n to a power that keeps growing. Derived here: the dimension of
-    the k-juntas is exactly sum_{i<=k} C(n, i), the rank of all of them together (n = 6, k = 2; n = 5, k = 3).
-    That no faster algorithm than n^O(log n) is known is literature, and not decided here.
+    Sylvester's matrix. C(n, log2 n) is n to a power that keeps growing. Derived here: the dimension of the
+    k-juntas is exactly sum_{i<=k} C(n, i), the rank of all of them together (n = 6, k = 2; n = 5, k = 3).
+    That no faster algorithm than n^O(log n) is known is a remark on the literature, not decided here.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"

@@ -1,4 +1,4 @@
-"""Section 5: searching for the order of the bits, when nobody tells which ones are neighbours."""
+"""Section 5: searching for the order of the bits, when it is unknown which ones are neighbours."""
 
 from __future__ import annotations
 
@@ -28,25 +28,25 @@ HALF = log(2)
 
 
 class ArchitectureSearch(Study, name="malach.architecture-search"):
-    """Evaluations of a search for the bits' order: blind for parity, guided where single bits tell.
+    """Evaluations of a search for the bits' order: blind for parity, guided where single bits help.
 
     Of all orders a share of (n-k+1) / C(n,k) puts the k bits of the target next to each other, so blind
-    guessing takes C(n,k) / (n-k+1) evaluations on average. An order whose windows miss them gives a
-    network no signal of parity (claim ``malach.nas``), so no search can know it is getting closer. Beside
-    parity stand majority, which is a sign of a sum of single bits, so that almost any order will do; and
-    *exactly one* (of the k bits is +1), for which the order matters and single bits tell of it.
+    guessing takes C(n,k) / (n-k+1) evaluations on average. An order whose windows miss them gives a network
+    no signal of parity (claim ``malach.nas``), so no search can know it is getting closer. For contrast:
+    majority, the sign of a sum of single bits, for which almost any order will do; and *exactly one* (of the
+    k bits is +1), for which the order matters and single bits reveal it.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"
     title: ClassVar[str] = "Searching for the order of the bits is blind for parity"
     criterion: ClassVar[str] = (
         "For parity, random orders need C(n,k)/(n-k+1) evaluations (the 95 % interval of their mean, all n "
-        "pooled, contains it), and no other strategy halves that of random orders (the interval of the log "
-        "of the ratio, seed by seed, lies below log 2); for exactly one, the greedy strategy does halve it; "
-        "for majority, random orders need less than a tenth."
+        "pooled, contains it), and no other strategy halves the evaluations of random orders (the interval "
+        "of the log of the ratio, seed by seed, lies below log 2); for exactly one, the greedy strategy does "
+        "halve them; for majority, random orders need less than a tenth."
     )
     broken: ClassVar[str] = (
-        "exactly one in the place of parity: single bits tell, so the search is not blind."
+        "exactly one in place of parity: single bits reveal the order, so the search is not blind."
     )
     rule: ClassVar[str] = (
         "One evaluation trains a CNN with 20 steps of gradient descent; a search succeeds when the error on "
@@ -86,7 +86,6 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
         return comb(n_bits, self.k_window) / (n_bits - self.k_window + 1)
 
     def targets(self) -> dict[str, dict[str, Any]]:
-        """The three targets as fields of the task."""
         ones = [bin(window).count("1") for window in range(2**self.k_window)]
         table = [1 if count == 1 else -1 for count in ones]
         return {
@@ -115,7 +114,6 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
         return table
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion with parity, and with exactly one in its place."""
         return Judgement(self._judged(table, PARITY), self._judged(table, EXACTLY_ONE))
 
     def _judged(self, table: pd.DataFrame, blind: str) -> Evidence:
@@ -144,7 +142,7 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
         return Evidence("fails" if refuted else "consistent" if fits and clear else "undecided", numbers)
 
     def _gain(self, table: pd.DataFrame, target: str, arm: str) -> Interval:
-        """The log of random orders' evaluations over those of another strategy, n and seed alike."""
+        """The log of random orders' evaluations over those of another strategy, paired by n and seed."""
         import numpy as np
 
         from whyconv.measure.intervals import paired_difference
@@ -154,7 +152,7 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
         return paired_difference(logs[part["arm"] == RANDOM], logs[part["arm"] == arm])
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Evaluations against n, one chart a target, with blind guessing beside them."""
+        """Evaluations against n, one chart per target, with blind guessing beside them."""
         import pandas as pd
 
         from whyconv.report.charts import curves

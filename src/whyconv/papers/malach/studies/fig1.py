@@ -42,10 +42,10 @@ HARM = 0.03
 class Figure1(ClassesStudy, name="malach.fig1"):
     """Test accuracy against the number of parameters on CIFAR-10: CNN and FCN of several depths and widths.
 
-    ``widths`` are channels of the CNN; beside each stands an FCN of the same depth with the same number of
-    parameters, as nearly as one common width allows. Such an FCN is narrow, a few dozen neurons beside 64
-    channels, so that a network may be ahead of it without any knowledge of images: a CNN on permuted pixels
-    is. Therefore one more FCN of every depth has ``largest_fcn`` parameters, many more than any CNN.
+    ``widths`` are channels of the CNN; each is paired with an FCN of the same depth and, as nearly as one
+    common width allows, the same number of parameters. Such an FCN is narrow, a few dozen neurons for 64
+    channels, so a network may be ahead of it without any knowledge of images: a CNN on permuted pixels is.
+    Therefore one more FCN of every depth has ``largest_fcn`` parameters, many more than any CNN.
 
     Left open by the paper, chosen here: ``kernel`` 3, ``stride`` 2, no pooling, ReLU, a dense readout of all
     positions that are left, RMSprop with rate 1e-3 and batches of 128 (quick: 3e-4 and 32, for more steps in
@@ -57,19 +57,19 @@ class Figure1(ClassesStudy, name="malach.fig1"):
     criterion: ClassVar[str] = (
         "95 % intervals over seeds: at every depth and width the CNN is more accurate than the FCN of as "
         "many parameters, seed by seed; at every depth the widest CNN is more accurate than the FCN with "
-        "many more, at the smallest depth by more than 0.05; no greater width costs either more than 0.03 "
+        "many more, at the smallest depth by more than 0.05; no width costs either network more than 0.03 "
         "against the next smaller; permuted pixels cost the CNN accuracy; shuffled labels give chance within "
-        "0.05; the FCN on permuted pixels, started alike, has the FCN's loss in the first epoch up to "
-        "rounding (1e-4), and its accuracy within 0.03."
+        "0.05; the FCN on permuted pixels, with its initial weights permuted alike, has the FCN's loss in "
+        "the first epoch up to rounding (1e-4), and its accuracy within 0.03."
     )
     broken: ClassVar[str] = (
-        "the CNN on images whose pixels went through one permutation, the same for all images: it must lose "
-        "its lead of 0.05 over the FCN with many more parameters. Over FCNs of as many it keeps one: these "
-        "are narrow."
+        "the CNN on images whose pixels are permuted, in the same way for all images: it must lose its lead "
+        "of 0.05 over the FCN with many more parameters. It keeps a lead over FCNs of as many: these are "
+        "narrow."
     )
     rule: ClassVar[str] = (
-        "ReLU, dense readout, no pooling; cross-entropy, no augmentation, no tuning; no other stop than the "
-        "number of epochs."
+        "ReLU, dense readout, no pooling; cross-entropy, no augmentation, no tuning; training stops only "
+        "after the last epoch."
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {
@@ -110,7 +110,6 @@ class Figure1(ClassesStudy, name="malach.fig1"):
         return self
 
     def cnn(self, depth: int, width: int) -> Network:
-        """The convolutional contestant."""
         fields = {
             "channels": [width] * depth,
             "kernel": self.kernel,
@@ -149,7 +148,6 @@ class Figure1(ClassesStudy, name="malach.fig1"):
         return Cell(labels, task, self.learner, network, m, range(self.seeds), test_size)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with the CNN as it is and on permuted pixels."""
         plain = worst(
             *(self._ahead(table, deep(CNN, depth), depth) for depth in self.depths),
             self._harmless(table),
@@ -158,7 +156,7 @@ class Figure1(ClassesStudy, name="malach.fig1"):
         return Judgement(plain, self._ahead(table, permuted(CNN), self.depths[0]))
 
     def _ahead(self, table: pd.DataFrame, arm: str, depth: int) -> Evidence:
-        """Ahead of every FCN of as many parameters, and of the largest FCN."""
+        """Ahead of every FCN with as many parameters, and of the largest FCN."""
         fcn, budgets, found = deep(FCN, depth), self._budgets(depth), []
         for budget in budgets:
             gap = _gain(table, (arm, budget), (fcn, budget))
@@ -202,7 +200,6 @@ class Figure1(ClassesStudy, name="malach.fig1"):
         return [self.cnn(depth, width).parameter_count(self.task.shape) for width in self.widths]
 
     def remarks(self) -> str:
-        """Data, sample and rule."""
         m, first = self.available(self.m, "train"), self.depths[0]
         narrow, *_, wide = (
             self.fcn(first, budget).sizes(self.task.shape)[0]
@@ -217,7 +214,6 @@ class Figure1(ClassesStudy, name="malach.fig1"):
         )
 
     def tables(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        """What a shift of the test costs."""
         return translations(table, self.shifts, "budget")
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:

@@ -34,12 +34,12 @@ class Figure3(SequenceStudy, name="malach.fig3"):
     criterion: ClassVar[str] = (
         "95 % intervals over seeds: the accuracy of CNN and LCN is above 0.65 for every n, that of the FCN "
         "at the largest n within 0.05 of chance, as is a CNN trained on shuffled labels; the FCN on permuted "
-        "pixels, started alike, has the FCN's loss in the first epoch up to rounding (1e-4), and its "
-        "accuracy within 0.03. LCN minus CNN is told."
+        "pixels, with its initial weights permuted alike, has the FCN's loss in the first epoch up to "
+        "rounding (1e-4), and its accuracy within 0.03. LCN - CNN is reported, not judged."
     )
     broken: ClassVar[str] = (
-        "CNN and LCN on images whose pixels went through one permutation, the same for all images: their "
-        "windows see no digits, and they must lose their advantage."
+        "CNN and LCN on images whose pixels are permuted, in the same way for all images: their windows see "
+        "no digits, and they must lose their advantage."
     )
     rule: ClassVar[str] = RULE
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -51,11 +51,9 @@ class Figure3(SequenceStudy, name="malach.fig3"):
 
     @property
     def twins(self) -> Mapping[str, Twin]:
-        """Permuted pixels for all three, shuffled labels for the CNN."""
         return twins((CNN, LCN, FCN))
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with the networks as they are and on permuted pixels."""
         ends = (self.digits[0], self.digits[-1])
         plain = worst(
             self._learned(table, (CNN, LCN), self.digits),
@@ -95,4 +93,4 @@ class Figure3(SequenceStudy, name="malach.fig3"):
         return worst(*found)
 
     def _sharing(self, table: pd.DataFrame) -> dict[str, Number]:
-        return {f"LCN - CNN, n={n}": str(self.gain(table, LCN, CNN, n)) for n in self.digits}
+        return {f"LCN - CNN, n={n}": self.gain(table, LCN, CNN, n) for n in self.digits}

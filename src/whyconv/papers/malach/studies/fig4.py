@@ -25,14 +25,14 @@ class Figure4(SequenceStudy, name="malach.fig4"):
     """Accuracy against n: the parity of the first, the middle and the last digit, CNN, LCN and FCN."""
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Figure 4"
-    title: ClassVar[str] = "Parity of three digits far apart: windows are no help, and among many nothing is"
+    title: ClassVar[str] = "Parity of three digits far apart: windows do not help, nothing does among many"
     criterion: ClassVar[str] = (
         "95 % intervals over seeds: at the smallest n the FCN is more accurate than CNN and LCN, seed by "
         "seed, by more than 0.05; at the largest n the accuracy of all three is below 0.55."
     )
     broken: ClassVar[str] = (
         "the three middle digits count instead, as in Figure 3: windows see them all, and CNN and LCN must "
-        "not be the poor ones any more."
+        "no longer do poorly."
     )
     rule: ClassVar[str] = RULE
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -48,7 +48,6 @@ class Figure4(SequenceStudy, name="malach.fig4"):
         return {middle(arm): Twin(arm, {"where": "middle"}) for arm in CONTESTANTS}
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with digits far apart and with the middle ones."""
         return Judgement(
             self._judged(table, CONTESTANTS), self._judged(table, tuple(map(middle, CONTESTANTS)))
         )

@@ -31,14 +31,14 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
 
     The paper's Comment 7 says that a similar result can be shown for natural initialisations with random
     features; it proves nothing, so this is an experiment. Arms differ in the law of W and b alone, and in
-    whether W is trained. Beside it stands the least norm of a readout of one window that equals the target
-    exactly, which is what the theorem's bound grows with.
+    whether W is trained. Also reported: the least norm of a readout of one window that equals the target
+    exactly, with which the theorem's bound grows.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Comment 7"
     title: ClassVar[str] = "Natural initialisations learn k-patterns as well"
     criterion: ClassVar[str] = (
-        "With the largest number of filters every start reaches 10 % error with every seed, also where only "
+        "With the largest number of filters every start reaches 10 % error with every seed, even where only "
         "the readout is trained."
     )
     broken: ClassVar[str] = "the bits in a hidden order, so that no window holds the pattern."
@@ -75,7 +75,7 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
     @classmethod
     def _bits(cls, task: Any) -> Any:
         if not isinstance(task, KPattern):
-            raise ValueError(f"the task must be k-pattern or k-junta, and {task.name} was given")
+            raise ValueError(f"the task must be k-pattern or k-junta, but {task.name} was given")
         return task
 
     @field_validator("arms")
@@ -83,9 +83,7 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
     def _windows(cls, arms: dict[str, Any]) -> dict[str, Any]:
         for name in (THEOREM, *NATURAL):
             if not isinstance(arms.get(name), Windowed):
-                raise ValueError(
-                    f"the arm {name!r} must be a network over windows, and the criterion needs it"
-                )
+                raise ValueError(f"the criterion needs the arm {name!r}, a network over windows")
         return arms
 
     @model_validator(mode="after")
@@ -93,7 +91,7 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
         assert isinstance(self.task, KPattern)
         if self.task.label_noise >= self.target_error:
             raise ValueError(
-                f"label_noise = {self.task.label_noise:g} is the least possible error, and target_error = "
+                f"label_noise = {self.task.label_noise:g} is the least possible error, but target_error = "
                 f"{self.target_error:g} asks for less; take less noise or a larger target"
             )
         rarer = self.task.rarer_label()
@@ -118,7 +116,6 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
             yield self.cell({"arm": HIDDEN, "filters": filters}, hidden, normal, self.m)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with the natural starts and with the control in their place."""
         rows = self.measured(table)
         return Judgement(self._judged(rows, NATURAL), self._judged(rows, (HIDDEN,)))
 
@@ -135,7 +132,7 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
         enough = rows["seed"].nunique() > 1
         return Evidence("fails" if not all(met) else "consistent" if enough else "undecided", numbers)
 
-    def least_norm(self, arm: str, seed: int = 0) -> str:
+    def least_norm(self, arm: str, seed: int = 0) -> float | str:
         """The least norm of a readout of one window that equals the target on all 2^k windows."""
         import numpy as np
 
@@ -152,10 +149,9 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
         table = np.asarray(network.sigma(pre), dtype=float)
         target = np.asarray(self.task.truth_table(stream("world", self.task.lineage(), seed)), dtype=float)
         readout, residual = least_norm_readouts(table, target[:, None])
-        return f"{np.linalg.norm(readout):.3g}" if residual < 1e-3 else "none: the features do not span it"
+        return float(np.linalg.norm(readout)) if residual < 1e-3 else "none: the features do not span it"
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Steps and test error against the number of filters."""
         from whyconv.report.charts import curves
 
         rows = self.measured(table)

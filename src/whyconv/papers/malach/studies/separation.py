@@ -24,7 +24,7 @@ CNN, LCN, FCN = "CNN", "LCN", "FCN"
 HIDDEN = "CNN, hidden order"
 MAJORITY, BIASED = "FCN, majority", "FCN, biased bits"
 CHANCE, STEEPEST, MORE = 0.4, 6.0, 2.0
-"""An error like chance; a power of n that counts as polynomial; times the CNN's operations for the FCN."""
+"""A chance-level error; the largest power of n called moderate; the FCN's operations over the CNN's."""
 
 
 class Separation(TunedStudy, name="malach.separation"):
@@ -39,23 +39,23 @@ class Separation(TunedStudy, name="malach.separation"):
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Theorems 4 and 12"
     title: ClassVar[str] = "Windows make parity of log n bits learnable by gradient descent"
     criterion: ClassVar[str] = (
-        "With every seed, CNN and LCN reach 10 % error at every n, and their operations grow like a power "
-        "of n whose 95 % interval lies below 6; with every seed the FCN reaches it at the smallest n. At "
-        "the largest n the FCN reaches it with no seed, after twice the CNN's operations at least and "
-        "without having fitted its sample (else undecided), with a 95 % interval of its test error above "
-        "0.4; and yet there it learns majority, and parity of biased bits, with every seed."
+        "With every seed, CNN and LCN reach 10 % error at every n, and their operations grow like a power of "
+        "n whose 95 % interval lies below 6; with every seed the FCN reaches it at the smallest n. At the "
+        "largest n the FCN reaches it with no seed, after at least twice the CNN's operations and without "
+        "having fitted its sample (else undecided), and the 95 % interval of its test error lies above 0.4; "
+        "yet there it learns majority, and parity of biased bits, with every seed."
     )
     broken: ClassVar[str] = (
         "the CNN on the same examples with the bits in a hidden order: its windows miss the pattern, so it "
-        "must lose what it had."
+        "must lose its advantage."
     )
     rule: ClassVar[str] = (
         "The target is reached when the error on held-out examples is at most 10 % and the test error at "
-        "most 12 %. "
-        "Full-batch gradient descent, hinge loss, biases not trained; CNN and LCN from the theorem's start, "
-        "FCN from N(0, 1/n). Step sizes are tuned for every network and n by the same rule. Theorem 12 "
-        "speaks of the population's gradient at the start; a finite sample's gradient has noise, with which "
-        "an FCN can learn parities in a power O(k) of n steps (Barak et al. 2022): small n are learned."
+        "most 12 %. Full-batch gradient descent, hinge loss, biases not trained; CNN and LCN from the "
+        "theorem's start, FCN from N(0, 1/n). Step sizes are tuned for every network and n by the same rule. "
+        "Theorem 12 is about the population gradient at the start; the gradient of a finite sample is noisy, "
+        "and with that noise an FCN can learn parities in n^O(k) steps (Barak et al. 2022), so small n are "
+        "learned."
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
@@ -87,7 +87,7 @@ class Separation(TunedStudy, name="malach.separation"):
     def _complete(cls, arms: dict[str, Any]) -> dict[str, Any]:
         for name in (CNN, LCN, FCN):
             if name not in arms:
-                raise ValueError(f"the arm {name!r} is missing, and the criterion needs it")
+                raise ValueError(f"the arm {name!r} is missing, but the criterion needs it")
         return arms
 
     def cells(self) -> Iterator[Cell]:
@@ -110,12 +110,11 @@ class Separation(TunedStudy, name="malach.separation"):
             yield self.cell({"arm": BIASED, "n": n}, biased, arms[FCN], m)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        """The criterion, with the CNN and with its control."""
         rows = self.measured(table)
         return Judgement(self._judged(rows, CNN), self._judged(rows, HIDDEN))
 
     def _judged(self, rows: pd.DataFrame, contestant: str) -> Evidence:
-        """The windows' side, the FCN's side, and what was spent, each of which may fail."""
+        """With windows, without them, and the operations spent; each part may fail."""
         return worst(self._with_windows(rows, contestant), self._without(rows), self._spent(rows, contestant))
 
     def _with_windows(self, rows: pd.DataFrame, contestant: str) -> Evidence:
@@ -129,7 +128,7 @@ class Separation(TunedStudy, name="malach.separation"):
         )
         powers = {arm: self._power(rows, arm) for arm in (contestant, LCN)}
         numbers: dict[str, Number] = {**shares}
-        numbers |= {f"operations grow like n to the power, {arm}": str(i) for arm, i in powers.items()}
+        numbers |= {f"operations grow like n to the power, {arm}": power for arm, power in powers.items()}
         if not everywhere or any(interval.low > STEEPEST for interval in powers.values()):
             return Evidence("fails", numbers)
         moderate = all(interval.high < STEEPEST for interval in powers.values())
@@ -146,7 +145,7 @@ class Separation(TunedStudy, name="malach.separation"):
             f"share of seeds at the target, {arm}": self._by_n(rows, arm, "reached", "{:.2g}")
             for arm in (FCN, MAJORITY, BIASED)
         }
-        numbers[f"test error, FCN, n={largest}"] = str(error)
+        numbers[f"test error, FCN, n={largest}"] = error
         numbers[f"share of seeds that fitted their sample, FCN, n={largest}"] = fitted
         learns = [_cell(rows, FCN, smallest), _cell(rows, MAJORITY, largest), _cell(rows, BIASED, largest)]
         if not all(cell["reached"].all() for cell in learns) or last["reached"].any() or error.high < CHANCE:
@@ -154,7 +153,7 @@ class Separation(TunedStudy, name="malach.separation"):
         return Evidence("consistent" if error.low > CHANCE and not fitted else "undecided", numbers)
 
     def _spent(self, rows: pd.DataFrame, contestant: str) -> Evidence:
-        """At the largest n the FCN was given more than the operations of the network with windows."""
+        """At the largest n the FCN spent at least twice the operations of the network with windows."""
         largest = self.n_bits[-1]
         given = _cell(rows, FCN, largest)["train_flops"].min()
         needed = _cell(rows, contestant, largest)["train_flops"].mean()
@@ -194,7 +193,6 @@ class Separation(TunedStudy, name="malach.separation"):
         return figure2()
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        """Steps, test error and operations against n."""
         from whyconv.report.charts import curves
 
         rows = self.measured(table)

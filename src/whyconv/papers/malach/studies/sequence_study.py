@@ -65,7 +65,6 @@ class SequenceStudy(ImageStudy):
         return {}
 
     def network(self, arm: str, n: int) -> dict[str, Any]:
-        """The network of an arm for n digits."""
         if arm == FCN:
             return {"name": "deep-fcn", "widths": [self.neurons]}
         step = COLUMNS if self.stride == "digit" else 1
@@ -90,13 +89,11 @@ class SequenceStudy(ImageStudy):
                 )  # fmt: skip
 
     def accuracy(self, table: pd.DataFrame, arm: str, n: int) -> Interval:
-        """Mean accuracy with its interval."""
         from whyconv.measure.intervals import mean_interval
 
         return mean_interval(by_seed(table, "accuracy", arm=arm, n=n))
 
     def gain(self, table: pd.DataFrame, better: str, worse: str, n: int) -> Interval:
-        """The paired difference of accuracies."""
         from whyconv.measure.intervals import paired_difference
 
         return paired_difference(*(by_seed(table, "accuracy", arm=arm, n=n) for arm in (better, worse)))
@@ -105,13 +102,12 @@ class SequenceStudy(ImageStudy):
         """Other images and other parities than the paper's."""
         if self.task.images != "mnist":
             of = known(self.task.images).phrase or self.task.images
-            return f"these images are {of}, and the criterion is one for MNIST; --preset mnist is judged"
+            return f"these images are {of}, but the criterion is stated for MNIST; --preset mnist is judged"
         if self.task.counted != WINDOW:
             return f"the parity of {self.task.counted} digits is not the paper's; --preset mnist is judged"
         return ""
 
     def remarks(self) -> str:
-        """Data and readings."""
         counted = {1: "one digit", 2: "two digits", 3: "three digits"}.get(
             self.task.counted, f"{self.task.counted} digits"
         )
@@ -125,7 +121,6 @@ class SequenceStudy(ImageStudy):
         )
 
     def tables(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
-        """What a shift of the test costs."""
         return translations(table, self.shifts, "n")
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
@@ -143,7 +138,7 @@ class SequenceStudy(ImageStudy):
 
 
 RULE = (
-    "a linear readout of all windows, no other stop than the number of epochs; a score of exactly zero "
+    "a linear readout of all windows; training stops only after the last epoch; a score of exactly zero "
     "counts as -1."
 )
 
