@@ -151,7 +151,7 @@ class Learner(Piece):
 
 
 def at_most(value: jax.Array, limit: float) -> bool:
-    """Whether a number of the state is at most ``limit``, compared in its own precision as compiled programs do.
+    """Whether a number of the state is at most ``limit``, compared in its precision, as compiled programs do.
 
     0.1 in single precision is above 0.1, so a program that stops there would otherwise be asked to continue.
     """

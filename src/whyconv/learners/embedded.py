@@ -16,7 +16,7 @@ class EmbeddedCNN(Projected, name="cnn-in-fcn"):
     """Trains the CNN of the same settings by projected descent and embeds it exactly in the FCN.
 
     The hypothesis class is the FCN's, and so is the number of parameters; the algorithm is not
-    O(kd)-equivariant, because it knows where the patches are; so the lower bound for FCNs does not apply to it.
+    O(kd)-equivariant, because it knows where the patches are: the lower bound for FCNs does not apply.
     """
 
     reference: ClassVar[str] = "the exception that the lower bound of Lahoti et al. leaves open"

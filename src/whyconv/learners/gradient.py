@@ -33,8 +33,9 @@ class Gradient(Learner, name="gradient"):
     figures of Brutzkus & Globerson: at m = 40 ConvPool then still has a test error of a fifth.)
 
     ``batch`` = None uses the whole sample in every step: an epoch is one step. Each epoch uses a new
-    permutation of the sample, the same for all networks of a seed; a last, smaller batch counts as a step. ``loss``: one of :mod:`whyconv.learners.losses`; for more than two classes the
-    cross-entropy -log softmax(f)_y. ``options`` go to the optimiser by name (``{"b1": 0.8}``).
+    permutation of the sample, the same for all networks of a seed; a last, smaller batch counts as a step.
+    ``loss``: one of :mod:`whyconv.learners.losses`; for more than two classes the cross-entropy
+    -log softmax(f)_y. ``options`` go to the optimiser by name (``{"b1": 0.8}``).
 
     *Steps to a target.* With ``target_error`` the last ``held_out`` examples of the sample are not trained
     on; training stops after the first epoch whose error on them is at most the target. If a run ends without
@@ -64,14 +65,16 @@ class Gradient(Learner, name="gradient"):
     @model_validator(mode="after")
     def _target(self) -> Gradient:
         if (self.target_error is None) != (self.held_out == 0):
-            raise ValueError("target_error needs held_out (the examples it is measured on), and the reverse; give both or neither")
+            raise ValueError("target_error is measured on held_out examples; give both settings or neither")
         return self
 
     @field_validator("optimiser")
     @classmethod
     def _known(cls, name: str) -> str:
         if not optimisers.known(name):
-            raise ValueError(f"there is no Optax optimiser {name!r}; take one such as adam, sgd, rmsprop or adadelta")
+            raise ValueError(
+                f"there is no Optax optimiser {name!r}; take one such as adam, sgd, rmsprop or adadelta"
+            )
         return name
 
     def compiled(self) -> Gradient:

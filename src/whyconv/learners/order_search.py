@@ -116,7 +116,7 @@ class OrderSearch(Learner, name="order-search"):
         return Fit(lambda x: np.asarray(score(trained, x, state.found)), facts, {}, trained)
 
     def cost(self, network: Network | None, shape: tuple[int, ...], m: int) -> Cost:
-        """Three forward passes per step, for an eighth of the evaluations (the limit is generous) and for all."""
+        """3 forward passes per step, for an eighth of the evaluations (the cap is generous) and for all."""
         assert network is not None
         forward = network.load(shape, max(m, 1024))
         longest = 3.0 * forward.flops * self.steps * self.evaluations

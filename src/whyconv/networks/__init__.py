@@ -66,7 +66,7 @@ class Network(Piece):
         """Random parameters for inputs of this shape, in the current default floating type."""
 
     def prepare(self, x: jax.Array) -> jax.Array:
-        """Inputs (example first) in the memory layout that ``apply`` expects; called once, outside the loop."""
+        """Inputs (example first) in the memory layout ``apply`` expects; called once, outside the loop."""
         return x
 
     def refusal(self, shape: tuple[int, ...]) -> str:

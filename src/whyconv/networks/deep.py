@@ -33,12 +33,12 @@ Shape = tuple[int, ...]
 WIDTHS = (1024,)
 FASTEST = 6.0
 """Full training speed over the usual rate of forecasts. Measured on steps of ``malach.fig1``, ``malach.fig3``
-and ``lahoti.cifar``, one core: 5.6 to 7.5 from 64 neurons on. With 16 channels: CNN 2.9 to 3.5, LCN 1.4 to 1.8
+and ``lahoti.cifar``, one core: 5.6 to 7.5 from 64 neurons. With 16 channels: CNN 2.9 to 3.5, LCN 1.4 to 1.8
 (a product and filters to update for every position). FCN of width 4: 0.4 to 0.6, of 25: 1.9 to 2.6."""
 
 
 class Deep(Network):
-    """ReLU layers on an image, and a linear readout of ``outputs`` scores; ``biases`` in all layers or in none."""
+    """ReLU layers on an image and a linear readout of ``outputs`` scores; ``biases`` in all layers or none."""
 
     full_speed: ClassVar[int] = 60
     """The least number of neurons at which products run at full speed."""
@@ -53,7 +53,9 @@ class Deep(Network):
 
     def refusal(self, shape: Shape) -> str:
         if len(shape) != 3:
-            return f"{self.name} reads images (rows, columns, channels), but these inputs have the shape {shape}"
+            return (
+                f"{self.name} reads images (rows, columns, channels), but these inputs have the shape {shape}"
+            )
         return ""
 
     @abstractmethod
@@ -73,7 +75,7 @@ class Deep(Network):
 
 
 class Layer(NamedTuple):
-    """Windows of ``inputs`` numbers each, ``channels`` filters per window, shared within each of ``groups``."""
+    """Windows of ``inputs`` numbers each, ``channels`` filters per window, shared in each of ``groups``."""
 
     windows: Windows
     inputs: int
@@ -258,7 +260,7 @@ class DeepFCN(Deep, name="deep-fcn"):
     in ``depth`` layers.
 
     ``coupled``: the first weights are permuted like the pixels of a permuted image
-    (:func:`whyconv.pixels.pixel_order`). On such images the network then equals the plain one on plain images,
+    (:func:`whyconv.pixels.pixel_order`). On such images the network equals the plain one on plain images,
     at the start and, for optimisers that treat all parameters alike, after every step.
 
     Parameters: w[l] (out, in), b[l] (out,), u (outputs, in), c (outputs,).
@@ -276,7 +278,9 @@ class DeepFCN(Deep, name="deep-fcn"):
         if min(self.widths) < 1:
             raise ValueError("every layer needs at least one neuron, as in widths = [1024, 64]")
         if (self.parameters is None) != (self.depth is None):
-            raise ValueError("parameters (a budget) needs depth (layers of one width), and the reverse; give both or neither")
+            raise ValueError(
+                "parameters is a budget for depth layers of one width; give both settings or neither"
+            )
         if self.parameters is not None and self.widths != WIDTHS:
             raise ValueError("give either widths, or parameters and depth")
         return self

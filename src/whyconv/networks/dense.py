@@ -23,7 +23,7 @@ class MLP(Network, name="mlp"):
     initialisation, w ~ N(0, 2/inputs), a ~ N(0, 1/width).
 
     ``coupled``: the first weights are permuted like the pixels of a permuted square of images
-    (:func:`whyconv.pixels.grid_order`). On such images the network then equals the plain one on plain images,
+    (:func:`whyconv.pixels.grid_order`). On such images the network equals the plain one on plain images,
     at the start and, for optimisers that treat all parameters alike, after every step.
 
     Cost: 2 * width * (inputs + 1) FLOPs per example, forward.

@@ -1,6 +1,6 @@
 """Exact embeddings: every CNN as an LCN, and every LCN as an FCN, with equal outputs.
 
-CNN -> LCN copies the shared filters to every window; LCN -> FCN makes each filter of each window a neuron with
+CNN -> LCN copies the shared filters to every window; LCN -> FCN makes each filter of a window a neuron with
 zero weights outside the window. They show that the priors only remove parameters, and they serve as oracles:
 three programs, one function.
 """

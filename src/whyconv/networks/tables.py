@@ -94,7 +94,7 @@ class Tables(Network):
         }
 
     def prepare(self, x: jax.Array) -> jax.Array:
-        """(example, n) -> (example, block): the content of each block, numbered consecutively over all blocks."""
+        """(example, n) -> (example, block): the content of each block, as an index into all tables."""
         shape = tuple(x.shape[1:])
         k, stride = self.network.window(shape), self.network.step
         span, blocks = k + (self.block - 1) * stride, -(-self.network.windows(shape) // self.block)
@@ -120,7 +120,7 @@ class Tables(Network):
         return self._by_blocks(read.reshape(len(w) * size, -1)[:windows])
 
     def _by_blocks(self, table: jax.Array) -> jax.Array:
-        """From P, (windows, 2^k), one table per block, whose window i reads k of S bits starting at i * stride."""
+        """From P, (windows, 2^k), one table per block, whose window i reads k of S bits from i * stride."""
         windows, values = table.shape
         blocks, span = -(-windows // self.block), (self.block - 1) * self.network.step
         padded = jnp.pad(table, ((0, blocks * self.block - windows), (0, 0)))
@@ -182,5 +182,5 @@ def _read_counted() -> Callable[[jax.Array, jax.Array, jax.Array], jax.Array]:
 
 
 def all_windows(k: int) -> jax.Array:
-    """All sign vectors of length k, row z being z in binary, -1 for 0, most significant bit first: (2^k, k)."""
+    """All sign vectors of length k, row z being z in binary, -1 for 0, highest bit first: (2^k, k)."""
     return 2.0 * ((jnp.arange(2**k)[:, None] >> jnp.arange(k)[::-1]) & 1) - 1.0

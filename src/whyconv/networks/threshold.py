@@ -30,7 +30,7 @@ class Threshold(Network):
     ``constrained`` = False drops the ball, not b >= 0. ``activation`` = "relu" unties the two halves of
     phi_b: ReLU(<u_i, x> - b) - ReLU(<v_i, x> - b), twice the filters. ``second_layer`` > 0 adds that many
     ReLU neurons on top, a . ReLU(U h + c) + a_0, all trained, for labels that depend on two patches, which no
-    sum over patches can express; h are the nodes, summed over patches that share a filter (one number for the CNN).
+    sum over patches can express; h are the nodes, summed over patches that share a filter (one for the CNN).
 
     Prepared inputs are (block, coordinate, example): patch-major with examples last.
     """
@@ -124,7 +124,7 @@ class Threshold(Network):
         return Thresholds(np.asarray(params["w"], np.float64)[group], float(params["b"]))
 
     def parameter_count(self, shape: Shape) -> int:
-        """groups * nodes * entries + 1, the first term twice for ReLU; (features + 2) width + 1 for a second layer."""
+        """groups * nodes * entries + 1, the first term twice for ReLU; (features + 2) width + 1 on top."""
         _, nodes, entries = self.blocks(shape)
         top = (self.features(shape) + 2) * self.second_layer + 1 if self.second_layer else 0
         return self.groups(shape) * nodes * entries * self.halves + 1 + top

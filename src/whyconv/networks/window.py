@@ -28,7 +28,7 @@ class Windowed(Network):
 
     ``init_law``: *theorem* is that of Lemma 6, W uniform on {-1/k, +1/k} and b = 1/k - 1 (sorted by
     type, since the order of filters does not matter); *normal* draws w and b from N(0, 1/k),
-    *uniform* from [-1/sqrt(k), 1/sqrt(k)] (Comment 7 expects the same of natural initialisations). ``readout``:
+    *uniform* from [-1/sqrt(k), 1/sqrt(k)] (Comment 7 expects the same of natural choices). ``readout``:
     u = 0, or u ~ N(0, 1 / (windows * q)).
     """
 
@@ -109,7 +109,7 @@ class Windowed(Network):
         return jnp.swapaxes(all_windows(k)[jnp.stack(types)], 1, 2)
 
     def counts(self, key: jax.Array, groups: int, k: int) -> jax.Array:
-        """How many of the q filters of each group have each of the 2^k types: multinomial, exact for any q."""
+        """How many of the q filters of each group have each of the 2^k types: multinomial, for any q."""
 
         def draw(words: Any) -> np.ndarray:
             rng = np.random.default_rng([int(word) for word in np.ravel(np.asarray(words))])
