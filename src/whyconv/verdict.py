@@ -49,7 +49,7 @@ def control_fault(verdict: str, control: str, expected: str = "") -> str:
 
 
 def all_above(intervals: Mapping[str, Estimate], threshold: float) -> Verdict:
-    """*consistent* if all intervals lie above the threshold, *fails* if one lies below it, else *undecided*."""
+    """*consistent* if all intervals lie above the threshold, *fails* if one lies below, else *undecided*."""
     if not intervals:
         return "undecided"
     if all(interval.low > threshold for interval in intervals.values()):

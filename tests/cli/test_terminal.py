@@ -63,7 +63,8 @@ def test_one_failed_and_one_from_elsewhere(capsys):
     told = said(capsys, Planned(3, 2, 1, {"never run": 1}, 1), 3)
     assert told.splitlines()[0] == (
         "3 trials: 2 reused; 1 new (never run); 1 of the reused failed before (--retry-failed runs it "
-        "again); 1 of the 2 reused comes from another environment, and --strict-environment computes it again."
+        "again); 1 of the 2 reused comes from another environment, "
+        "and --strict-environment computes it again."
     )
     told = said(capsys, Planned(5, 4, 2, {"never run": 1}, 2), 5)
     assert "2 of the reused failed before (--retry-failed runs them again)" in told
