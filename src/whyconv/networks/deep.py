@@ -38,7 +38,7 @@ and ``lahoti.cifar``, one core: 5.6 to 7.5 from 64 neurons. With 16 channels: CN
 
 
 class Deep(Network):
-    """ReLU layers on an image and a linear readout of ``outputs`` scores; ``biases`` everywhere or nowhere."""
+    """ReLU layers on an image, a linear readout of ``outputs`` scores; ``biases`` everywhere or nowhere."""
 
     full_speed: ClassVar[int] = 60
     """The least number of neurons at which products run at full speed."""
