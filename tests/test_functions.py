@@ -196,7 +196,7 @@ def test_an_unknown_name_is_one_sentence_with_the_known_ones(load, tmp_path):
     ("text", "sentence"),
     [
         ("@loss('own')\ndef own(f):\n    'L.'\n", r"takes \(f\), but must take \(f, y\)"),
-        ("@loss('own')\ndef own(f, y, rate):\n    'L.'\n", "takes rate beside f and y; give a default"),
+        ("@loss('own')\ndef own(f, y, rate):\n    'L.'\n", "takes rate besides f and y; give a default"),
         ("@loss('own')\ndef own(f, y):\n    return f\n", "lacks a docstring"),
         ("@loss('hinge')\ndef own(f, y):\n    'L.'\n", "has the name of one in whyconv.learners.losses"),
         ("@loss('my own')\ndef own(f, y):\n    'L.'\n", "a name is one printable word"),

@@ -332,8 +332,8 @@ def test_specs():
     "fields, message",
     [
         ({"name": "deep-cnn", "channels": [3, 0]}, "at least one channel"),
-        ({"name": "deep-cnn", "kernel": [3, 0]}, "counted from 1 on"),
-        ({"name": "deep-cnn", "stride": 0}, "counted from 1 on"),
+        ({"name": "deep-cnn", "kernel": [3, 0]}, "give at least 1 pixel"),
+        ({"name": "deep-cnn", "stride": 0}, "give at least 1 pixel"),
         ({"name": "deep-fcn", "widths": [0]}, "at least one neuron"),
         ({"name": "deep-fcn", "parameters": 1000}, "give both settings or neither"),
         ({"name": "deep-fcn", "depth": 2}, "give both settings or neither"),

@@ -185,10 +185,10 @@ def test_bad_settings_get_a_sentence(name):
     "content, sentence",
     [
         (b"1 -1 1\n1 0 1\n", "holds 0.0 in input 2, entry 2; use only -1 and 1"),
-        (b"1 -1 1\n1 -1\n", "no table of numbers"),
-        (b"1 -1 1\na b c\n", "no table of numbers"),
+        (b"1 -1 1\n1 -1\n", "not a table of numbers"),
+        (b"1 -1 1\na b c\n", "not a table of numbers"),
         (b"", "give one input"),
-        (b"\x93NUMPY broken", "no table of numbers"),
+        (b"\x93NUMPY broken", "not a table of numbers"),
         (b"1 -1\n-1 -1\n", "has inputs of 2 bits, but n_bits = 3"),
         (b"1 nan 1\n", "holds nan"),
     ],
@@ -203,7 +203,7 @@ def test_bad_files_get_a_sentence(tmp_path, content, sentence):
 def test_a_pickle_is_never_loaded(tmp_path):
     file = tmp_path / "inputs.npy"
     np.save(file, np.array([[{"a": 1}]], dtype=object), allow_pickle=True)
-    with pytest.raises(UserError, match="no table of numbers"):
+    with pytest.raises(UserError, match="not a table of numbers"):
         build("task", {"name": "k-pattern", "n_bits": 1, "k_window": 1, "law": "file", "file": str(file)})
 
 

@@ -309,7 +309,7 @@ REFUSED = {
         {"patches": 2, "patch_dims": [0, 2]},
         "patch_dims holds 0, but patch_dim = 20 allows 1 to 20",
     ),
-    "large size": ({"patches": 2, "patch_dims": [2, 21]}, "patch_dims holds 21, and"),
+    "large size": ({"patches": 2, "patch_dims": [2, 21]}, "patch_dims holds 21, but"),
     "rotated sizes": (
         {"patches": 2, "patch_dims": [2, 3], "rotated": "all"},
         "rotated = all mixes them; omit either",

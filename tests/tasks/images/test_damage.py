@@ -117,7 +117,7 @@ BAD = {
         "cifar-10",
         "data_batch_2.bin",
         lambda s: s.content["cifar-10"]["data_batch_2.bin"] + b"0",
-        "has 223 bytes, and 6 records of 37 were published",
+        "has 223 bytes, but 6 records of 37 were published",
     ),
     "another batch": (
         "cifar-10",
