@@ -134,9 +134,9 @@ def test_unpacked_files_are_told_with_what_is_expected(small, tmp_path, whyconv,
 
 def test_unpacked_files_beside_other_sets(small, folder, whyconv, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")
-    assert " unpacked, and" not in whyconv("data", "list")[1]
+    assert " unpacked, but" not in whyconv("data", "list")[1]
     unpack(small, "mnist", folder / "mnist")
-    assert " unpacked, and" not in whyconv("data", "list")[1], "the published files are there, too"
+    assert " unpacked, but" not in whyconv("data", "list")[1], "the published files are there, too"
     for file in small.content["mnist"]:
         (folder / "mnist" / file).unlink()
     told = " ".join(whyconv("data", "list")[1].split())
