@@ -68,7 +68,11 @@ def test_a_default_as_it_is_told_can_be_given_again(name):
     ("name", "own", "inherited"),
     [
         ("sequence", "'counted'", ["'images'", "'batches'", "'permuted'", "'shifted_tests'", "'shift'"]),
-        ("deep-lcn", "weight sharing", ["as deep-cnn:", "'pool' x 'pool'", "'kernel', 'stride'", "'biases'"]),
+        (
+            "deep-lcn",
+            "Separate filters",
+            ["as deep-cnn:", "'pool' x 'pool'", "'kernel', 'stride'", "'biases'"],
+        ),
         ("k-junta", "hidden order", ["as k-pattern:", "'label_noise' = p"]),
         ("lcn", "Separate filters", ["as cnn:", "'init_law'"]),
     ],
