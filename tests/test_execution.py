@@ -1,8 +1,11 @@
 """Exact errors by two routes, and what a row holds."""
 
+import jax
 import numpy as np
 import pytest
 
+from whyconv.execution import predicted
+from whyconv.streams import streams
 from whyconv.trial import Trial
 
 SMALL = {"name": "detection", "positions": 4, "pattern_dim": 6, "patterns": 6}
@@ -83,3 +86,14 @@ def test_rows_tell_how_local_the_filters_are_and_seed_0_shows_them():
             shown = np.array(trace["filters"]).reshape(8, -1)
             assert (np.abs(shown).max(axis=1) == 100).all()
             assert (shown == np.rint(shown)).all()
+
+
+def test_a_score_of_zero_counts_as_minus_one():
+    np.testing.assert_array_equal(predicted(np.array([-1.0, 0.0, 1e-30])), [-1, -1, 1])
+
+
+def test_every_stream_depends_on_the_seed():
+    spec = {"task": SMALL, "network": {"name": "conv-pool", "channels": 8}, "learner": SHORT, "m": 12}
+    zero, one = (streams(Trial(**spec, seed=seed)) for seed in (0, 1))
+    assert zero.keys() == one.keys() and len(zero) == 6
+    assert all(not np.array_equal(jax.random.key_data(zero[n]), jax.random.key_data(one[n])) for n in zero)

@@ -168,11 +168,11 @@ def test_a_function_gets_the_settings_that_it_names(load):
     clipped = build("network", {"name": "cnn", "cap": 2.0})
     np.testing.assert_array_equal(clipped.sigma(z), [[0.0], [2.0]])
     with pytest.raises(
-        UserError, match="takes leak, which is no setting here; choose one of clipped-relu, erf,"
+        UserError, match="takes leak, which is not a setting here; choose one of clipped-relu, erf,"
     ):
         build("network", {"name": "cnn", "activation": "own-activation"})
     with pytest.raises(
-        UserError, match="takes sharpness, which is no setting here; choose one of average, max,"
+        UserError, match="takes sharpness, which is not a setting here; choose one of average, max,"
     ):
         build("network", {"name": "deep-cnn", "pooling": "soft"})
 
@@ -187,7 +187,7 @@ def test_an_unknown_name_is_one_sentence_with_the_known_ones(load, tmp_path):
     )
     assert done.returncode == 2 and not (tmp_path / "rows").exists()
     assert done.stderr.endswith(
-        "loss = 'hinje' was given, and there is no loss of that name; choose one of correlation, "
+        "loss = 'hinje' was given, but there is no loss of that name; choose one of correlation, "
         "cross-entropy, hinge, logistic, own-loss, squared.\n"
     )
 
@@ -195,8 +195,8 @@ def test_an_unknown_name_is_one_sentence_with_the_known_ones(load, tmp_path):
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("@loss('own')\ndef own(f):\n    'L.'\n", r"takes \(f\), and must take \(f, y\)"),
-        ("@loss('own')\ndef own(f, y, rate):\n    'L.'\n", "takes rate beside f and y; give a default"),
+        ("@loss('own')\ndef own(f):\n    'L.'\n", r"takes \(f\), but must take \(f, y\)"),
+        ("@loss('own')\ndef own(f, y, rate):\n    'L.'\n", "takes rate besides f and y; give a default"),
         ("@loss('own')\ndef own(f, y):\n    return f\n", "lacks a docstring"),
         ("@loss('hinge')\ndef own(f, y):\n    'L.'\n", "has the name of one in whyconv.learners.losses"),
         ("@loss('my own')\ndef own(f, y):\n    'L.'\n", "a name is one printable word"),
@@ -225,10 +225,10 @@ def test_a_noise_law_alone_is_sampled_and_its_risk_is_that_of_the_test_examples(
     row = result(trial(task=task, network="lsa-cnn", learner=learner, risk=True))
     assert row["risk"] > 0 and "alignment" in row
     with pytest.raises(
-        UserError, match=r"noise law own-noise comes without characteristic.*@noise_law\('own-noise', ch"
+        UserError, match=r"noise law own-noise has no characteristic.*@noise_law\('own-noise', ch"
     ):
         task.oracle()
-    with pytest.raises(UserError, match="comes without log_density"):
+    with pytest.raises(UserError, match="has no log_density"):
         task.posterior(_streams()[0], x)
     drawn, _ = simulate(task.law(), 50, 0)
     assert np.isclose(np.abs(drawn), 0.3).sum() == 50 * 2 * 2
@@ -261,7 +261,7 @@ def test_a_pooling_of_ones_own_sees_whole_blocks_and_shorter_ones_at_the_edge(lo
         function = registry.find("pooling", name).function
         np.testing.assert_allclose(pooled(h, 3, "another", function), pooled(h, 3, name, function), rtol=1e-5)
     network = DeepCNN(pool=2, pooling="own-pooling")
-    with pytest.raises(UserError, match="pooling = own-pooling was given, and ReLUs can do"):
+    with pytest.raises(UserError, match="pooling = own-pooling was given, but ReLUs can express"):
         as_deep_fcn(network, {}, (8, 8, 1))
     assert ConvPool(pooling="own-pooling").view({}, (3, 4)) is None, "nothing is known of it"
 
@@ -269,7 +269,7 @@ def test_a_pooling_of_ones_own_sees_whole_blocks_and_shorter_ones_at_the_edge(lo
 def test_the_exact_engines_know_an_activation_by_its_companion(load):
     load()
     with pytest.raises(
-        UserError, match=r"own-activation comes without exact.*@activation\('own-activation', exact="
+        UserError, match=r"own-activation has no exact.*@activation\('own-activation', exact="
     ):
         exact.coefficient("own-activation", [1.0, -1.0], 0.0, [0])
 

@@ -1,6 +1,6 @@
 """The notebook's interface: ``run`` a study, ``check`` claims, ``open`` what is on disk.
 
-The command line is a thin skin over this module.
+The command line is a thin layer over this module.
 """
 
 from __future__ import annotations
@@ -46,17 +46,17 @@ def run(
     watch: Callable[[Event], None] | None = None,
     command: str | None = None,
 ) -> Run:
-    """Run a study, or the trials of it that are missing, and return its rows.
+    """Run the missing trials of a study, and return the study with its rows.
 
     >>> r = whyconv.run("brutzkus.fig3a", preset="quick")  # doctest: +SKIP
     >>> r.table, r.figure(), r.verdict  # doctest: +SKIP
 
-    ``set`` overrides settings: ``{"task.positions": 20}``. Rows go to ``out`` (``whyconv-runs`` if
-    not given); calling again with the same arguments runs only what is missing. Trials run in
-    worker processes, never in this one. ``data`` is a folder of image sets, for the studies that read some.
-    ``workers`` are one a core, or as many of these as there is memory for, if not given; what does not
-    fit into cores, memory or disk is refused, unless by ``force``. ``strict_environment`` computes anew what
-    was computed with other versions or on another kind of processor.
+    ``set`` overrides settings: ``{"task.positions": 20}``. Rows go to ``out`` (by default ``whyconv-runs``);
+    calling again with the same arguments runs only what is missing. Trials run in worker processes, never in
+    this one. ``data`` is a folder of image sets, for studies on images. By default there is one worker per
+    core, or fewer if memory is short. A run that does not fit into cores, memory or disk is refused unless
+    ``force`` is given. ``strict_environment`` recomputes rows from other versions or another kind of
+    processor.
     """
     if data is not None:
         use_folder(data)
@@ -98,7 +98,7 @@ def _command(
     loads: Iterable[str | Path],
     data: str | Path | None = None,
 ) -> str:
-    """The command line that does the same."""
+    """The equivalent command line."""
     words = ["whyconv", "run", study, "--preset", preset]
     if isinstance(assignments, Mapping):
         assignments = [f"{k}={v if isinstance(v, str) else to_json(v)}" for k, v in assignments.items()]
@@ -124,7 +124,7 @@ def check(
 
     Each is a dictionary with the keys claim, paper, statement, source, verdict, expected, control,
     control_verdict, numbers, seconds, reference, provenance, traceback; the last is empty unless the claim
-    raised. ``watch`` is called with every claim's name before its turn, and with "" at the end.
+    raised. ``watch`` is called with the name of each claim before it is decided, and with "" at the end.
     """
     for file in [load] if isinstance(load, str | Path) else load:
         registry.load(file)
@@ -158,27 +158,27 @@ def check(
 
 
 def _decided(claim: type, part: str) -> tuple[Evidence, str]:
-    """What a claim's ``check`` or ``control`` returns; *error* and a traceback if that is no evidence.
+    """What a claim's ``check`` or ``control`` returns; *error* and a traceback if that fails.
 
-    So also if it raises, which must not keep the other claims from being decided, or end the program.
+    Neither an exception nor a wrong return value may keep other claims from being decided.
     """
     try:
         found = getattr(claim(), part)()
         if not isinstance(found, Evidence) or found.verdict not in get_args(Verdict):
-            raise TypeError(f"{part} returned {found!r}, and Evidence with a known verdict is needed")
+            raise TypeError(f"{part} returned {found!r}, but must return Evidence with a known verdict")
         return found, ""
     except (Exception, SystemExit) as error:
         return Evidence("error", {"error": said(error)}), traceback.format_exc()
 
 
 def as_expected(claim: Mapping[str, Any]) -> bool:
-    """Whether the verdict is the recorded one and the control, decided itself, flips it."""
+    """Whether the verdict is the recorded one and a decided control flips it."""
     as_recorded = claim["verdict"] == claim["expected"]
     return as_recorded and not control_fault(claim["verdict"], claim["control_verdict"])
 
 
 def chosen_claims(which: str) -> list[Any]:
-    """The claims of a name, a paper, or all of them."""
+    """The claim of this name, all claims of a paper, or all claims."""
     claims = registry.pieces("claim")
     if which != "all":
         claims = [claim for claim in claims if which in (claim.name, claim.name.partition(".")[0])]
@@ -187,7 +187,7 @@ def chosen_claims(which: str) -> list[Any]:
         if "." in which:
             registry.find("claim", which)
         raise UserError(
-            f"there are no claims of {which!r}; choose all, a paper ({', '.join(papers)}) or a claim."
+            f"there are no claims named {which!r}; choose all, a paper ({', '.join(papers)}) or a claim."
         )
     return claims
 
@@ -200,9 +200,9 @@ def chosen_studies(which: str) -> list[str]:
 
 
 def open_runs(folder: str | Path, load: str | Path | Iterable[str | Path] = ()) -> list[Run]:
-    """The studies whose rows are in a folder, as they stand. Nothing is run, no file that it names either.
+    """The studies whose rows are in a folder. Nothing is run, not even a file that the folder names.
 
-    What is damaged, and what cannot be shown without a file of pieces of one's own, is a warning.
+    Damage, and studies that need a file of the user's own pieces, are warnings.
     """
     found = open_folder(folder, [load] if isinstance(load, str | Path) else load)
     for sentence in (*found.problems, *found.remarks):

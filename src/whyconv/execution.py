@@ -16,13 +16,13 @@ from whyconv.views import FirstLayer, View
 
 Result = Mapping[str, float | int | str | bool]
 BLOCK = 1024
-"""Examples drawn or scored by one call of a compiled program."""
+"""Examples per call of a compiled program that draws or scores."""
 FILTERS_SHOWN = 8
 FIRST_STEPS = 16
-"""Steps of the first segment, whose time says how many the next one has."""
+"""Steps of the first segment; its time determines the length of the next."""
 GROWTH = 4
-"""A segment has at most so many times the steps of the one before: learners may take fewer than asked for
-(the end of an epoch), which looks faster than it is."""
+"""The largest ratio of steps of consecutive segments: a learner may take fewer steps than asked for (at the
+end of an epoch), which makes steps look faster than they are."""
 MOST_STEPS = 1_000_000
 
 
@@ -30,11 +30,11 @@ class Checkpoint(Protocol):
     """Where a long trial keeps its state between segments."""
 
     def load(self) -> list[np.ndarray] | None:
-        """The arrays last saved, if any are there and intact."""
+        """The arrays last saved, if they exist and are intact."""
         ...
 
     def save(self, arrays: list[np.ndarray]) -> None:
-        """Keep the arrays, if enough time has passed since the last time."""
+        """Save the arrays if enough time has passed since the last save."""
         ...
 
 
@@ -43,9 +43,8 @@ def execute(
 ) -> tuple[Result, Mapping[str, list[float]]]:
     """Run a trial: the measured columns of its row, and its short series.
 
-    ``beat`` is called with the progress after every segment. Errors of prediction count a score
-    of zero as the label -1 (the paper's sign(0) = -1). ``exact_error`` is there where the task
-    knows its law as far as the predictor tells inputs apart.
+    ``beat`` is called with the progress after every segment. A score of zero predicts -1 (the paper's
+    sign(0) = -1). ``exact_error`` is given if the task can list the inputs that the predictor distinguishes.
     """
     with jax.enable_x64(trial.dtype == "float64"):
         keys = streams(trial)
@@ -54,7 +53,7 @@ def execute(
         trained = trial.learner.trained(trial.m)
         if job.feed is None:
             train_error = error(fit, [job.sample], trained)
-        else:  # not kept, and made again; as many as there are tests, where every epoch had others
+        else:  # made again; at most test_size examples if every epoch had new ones
             count = min(trained, trial.test_size) if job.feed.maker.fresh else trained
             train_error = error(fit, blocks(trial.task, keys["world"], keys["train"], count, "train"), count)
         result = {**fit.facts, "train_error": train_error}
@@ -76,16 +75,16 @@ def execute(
 
 
 def learned_filters(trial: Trial, view: View | None) -> tuple[Result, Mapping[str, list[float]]]:
-    """How local the first layer's filters are; for seed 0 the strongest of them, for a picture.
+    """How local the first layer's filters are; for seed 0 also the strongest filters, for a picture.
 
-    Each of these is scaled to whole numbers from -100 to 100: enough to be looked at.
+    These are scaled to integers from -100 to 100, which is precise enough to look at.
     """
     if not isinstance(view, FirstLayer):
         return {}, {}
     from whyconv.measure.locality import locality
 
     found = np.asarray(view.filters, np.float64)
-    if not np.isfinite(found).all():  # training has diverged
+    if not np.isfinite(found).all():  # training diverged
         return {}, {}
     scores = locality(found, trial.task.shape)
     facts = {"locality": float(np.nanmean(scores))} if np.isfinite(scores).any() else {}
@@ -101,12 +100,12 @@ def learned_filters(trial: Trial, view: View | None) -> tuple[Result, Mapping[st
 
 
 def shown(trial: Trial, params: Any) -> View | None:
-    """What the network shows of itself with these parameters, if there is one."""
-    return trial.network.view(params, trial.task.shape) if trial.network else None
+    """The view of the trial's network with these parameters, if there are both."""
+    return None if trial.network is None or params is None else trial.network.view(params, trial.task.shape)
 
 
 def known_facts(trial: Trial, fit: Fit, world: jax.Array) -> dict[str, float | bool]:
-    """What the task knows of the trained predictor without sampling, and of its stages under their names."""
+    """What the task knows without sampling about the trained predictor, and about its stages by name."""
     known = {}
     for stage, params in {"": fit.params, **fit.stages}.items():
         facts = trial.task.facts(world, shown(trial, params), trial.exact, trial.risk)
@@ -125,9 +124,7 @@ def squared_risk(fit: Fit, sample: Sample) -> float:
 
 
 def chosen(trial: Trial, fits: list[Fit], keys: Mapping[str, jax.Array]) -> Fit:
-    """Of settings tried side by side, the one that does best on the task: by its exact risk where that is
-    known, else on a sample that is used for nothing else.
-    """
+    """The predictor with the least risk: exact if the task knows it, else on a separate validation sample."""
     if len(fits) == 1:
         return fits[0]
     risks = [known_facts(trial, fit, keys["world"]).get("risk") for fit in fits]
@@ -143,9 +140,9 @@ def chosen(trial: Trial, fits: list[Fit], keys: Mapping[str, jax.Array]) -> Fit:
 def train_in_segments(
     trial: Trial, job: Job, beat: Callable[[float], None], checkpoint: Checkpoint
 ) -> list[Fit]:
-    """Start, or go on from the checkpoint; advance until the learner says it is done.
+    """Start, or resume from the checkpoint; advance until the learner is done.
 
-    Segments take about a second each, by the clock; no number depends on how training is cut.
+    Segments take about a second each; no result depends on where training is cut.
     """
     learner, steps = trial.learner, FIRST_STEPS
     state = restored(learner.start(job), checkpoint.load())
@@ -160,7 +157,7 @@ def train_in_segments(
 
 
 def restored(start: Any, kept: list[np.ndarray] | None) -> Any:
-    """The state that a checkpoint holds, if its arrays are like those of the ``start``; else the start."""
+    """The state in a checkpoint if its arrays match those of ``start``; else ``start``."""
     leaves, structure = jax.tree.flatten(start)
     if kept is None or [(a.shape, a.dtype) for a in kept] != [(leaf.shape, leaf.dtype) for leaf in leaves]:
         return start
@@ -172,14 +169,14 @@ def restored(start: Any, kept: list[np.ndarray] | None) -> Any:
 
 
 def paced(steps: int, seconds: float) -> int:
-    """How many steps take about a second, after ``steps`` of them took so many seconds."""
+    """How many steps take about a second if ``steps`` steps took ``seconds``."""
     return max(1, min(int(steps / max(seconds, 1e-3)), GROWTH * steps, MOST_STEPS))
 
 
 def capacity(m: int) -> int:
     """The padded number of training rows: 32, 1024, 4096, 16384, ...; a function of m alone.
 
-    Few sizes, because each is a compilation; a small one, because padding costs most there.
+    Few sizes, since each needs a compilation; one of them small, since padding costs most there.
     """
     if m <= 32:
         return 32
@@ -190,7 +187,7 @@ def capacity(m: int) -> int:
 
 
 def prepared(trial: Trial, keys: Mapping[str, jax.Array]) -> Job:
-    """What the learner gets: the sample, or the means to make it batch by batch if both sides want that."""
+    """The learner's job: with a sample, or with a feed if task and learner support batches on demand."""
     task, rows, feed = trial.task, capacity(trial.m), None
     if isinstance(task, StreamedTask) and trial.learner.streams:
         feed = Feed(maker(task), (task.stock("train"), keys["world"], keys["train"]), rows)
@@ -202,7 +199,7 @@ def prepared(trial: Trial, keys: Mapping[str, jax.Array]) -> Job:
 
 @once
 def maker(task: StreamedTask) -> Maker:
-    """How a streamed task makes its batches; one object for equal tasks, which then share their programs."""
+    """How a streamed task makes batches; equal tasks get the same object, and so share compiled programs."""
 
     def shuffle(arrays: tuple[Any, Any, Any], epoch: int) -> Any:
         stock, world, draws = arrays
@@ -216,14 +213,13 @@ def maker(task: StreamedTask) -> Maker:
 
 
 def draw(task: Task, world: jax.Array, draws: jax.Array, count: int, part: Part = "train") -> Sample:
-    """The first ``count`` examples of a stream."""
     made = list(blocks(task, world, draws, count, part))
     parts = [jnp.concatenate(column) if len(made) > 1 else column[0] for column in zip(*made, strict=True)]
     return Sample(*(column[:count] for column in parts))
 
 
 def blocks(task: Task, world: jax.Array, draws: jax.Array, count: int, part: Part) -> Iterator[Sample]:
-    """The first ``count`` examples of a stream and some more, in blocks of one compiled shape."""
+    """At least the first ``count`` examples of a stream, in blocks of one compiled shape."""
     stock, order = (), ()
     if isinstance(task, StreamedTask):
         stock = task.stock(part)
@@ -257,15 +253,15 @@ def scores(fit: Fit, x: Any) -> np.ndarray:
 
 
 def error(fit: Fit, samples: Iterable[Sample], count: int) -> float:
-    """The fraction of the first ``count`` examples whose label the prediction misses."""
+    """The fraction of wrong predictions among the first ``count`` examples."""
     wrong = seen = 0
     for sample in samples:
-        y = np.asarray(sample.y)[: count - seen]  # a slice in JAX is compiled
+        y = np.asarray(sample.y)[: count - seen]  # NumPy, since JAX would compile the slice
         wrong += int(np.sum(predicted(scores(fit, np.asarray(sample.x)[: len(y)])) != y))
         seen += len(y)
     return wrong / count
 
 
 def predicted(scores: np.ndarray) -> np.ndarray:
-    """The sign of a single score, that of 0 being -1; the number of the largest of several."""
+    """The sign of a single score, with sign(0) = -1; the index of the largest of several scores."""
     return np.where(scores > 0, 1, -1) if scores.ndim == 1 else np.argmax(scores, axis=1)

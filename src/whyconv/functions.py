@@ -1,7 +1,7 @@
-"""Plain functions that settings name: losses, activations, poolings, laws of noise.
+"""Plain functions that settings refer to by name: losses, activations, poolings, noise laws.
 
-One is added by a decorator of its room, in our files or in a user's own, and is then allowed wherever a
-setting names its kind:
+A decorator adds one, in this package or in a user's file; it is then allowed wherever a setting names a
+function of its kind:
 
     from whyconv.networks.activations import activation
 
@@ -10,8 +10,8 @@ setting names its kind:
         "z / (1 + |z|)."
         return z / (1 + abs(z))
 
-Further parameters without a default are settings: ``clipped_relu(z, cap)`` gets the network's ``cap``, and
-only networks with such a setting take it.
+Further parameters without a default are settings: ``clipped_relu(z, cap)`` gets the network's ``cap``,
+and only networks with that setting can use it.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ Plain = TypeVar("Plain", bound=Callable[..., Any])
 
 
 class Named:
-    """A function with its kind and name, and its ``companions``: what else is given or known of it.
+    """A function with its kind, name and ``companions``, such as exact formulas for it.
 
-    One that is not ours is part of the identity of trials that use it: by the digest of the user's file, or
-    by the ``version`` that its package gives.
+    A function from outside this package is part of the identity of trials that use it: by the digest of the
+    user's file, or by the ``version`` that its package sets.
     """
 
     reference = ""
@@ -55,7 +55,7 @@ class Named:
             bound = every.bind_partial(*takes).arguments
         except TypeError:
             raise UserError(
-                f"the {self.kind} {self.name!r} of {self.__module__} takes {every}, and must take "
+                f"the {self.kind} {self.name!r} of {self.__module__} takes {every}, but must take "
                 f"({', '.join(takes)})."
             ) from None
         return tuple(
@@ -72,26 +72,25 @@ class Named:
         return partial(self.function, **given) if given else self.function
 
     def fits(self, model: type[BaseModel]) -> bool:
-        """Whether the model has the settings that it takes."""
         return set(self.settings) <= set(model.model_fields)
 
     def companion(self, name: str) -> Any:
-        """What was given with the function under this name; refused where it was not."""
+        """What was given with the function under this name; an error if nothing was."""
         if (found := self.companions.get(name)) is None:
             decorator = self.kind.replace(" ", "_")
             raise UserError(
-                f"the {self.kind} {self.name} comes without {name}, which is needed here; give it, as in "
+                f"the {self.kind} {self.name} has no {name}, which is needed here; give it, as in "
                 f"@{decorator}({self.name!r}, {name}=...)."
             )
         return found
 
     @property
     def ours(self) -> bool:
-        """Whether the versions of our own pieces cover it."""
+        """Whether the versions of this package's pieces cover it."""
         return not self.origin and self.__module__.startswith("whyconv.")
 
     def fingerprint(self) -> str:
-        """As that of a piece: the version, and the digest of a user's own file."""
+        """As for pieces: the version, and the digest of a user's file."""
         return f"{self.version}+{self.origin}" if self.origin else str(self.version)
 
     def summary(self) -> str:
@@ -107,16 +106,16 @@ def adding(
     settings: bool = True,
     companions: Mapping[str, Any] = MappingProxyType({}),
 ) -> Callable[[Plain], Plain]:
-    """A decorator that registers a function of the parameters ``takes``, and leaves it as it is.
+    """A decorator that registers a function of the parameters ``takes`` and returns it unchanged.
 
-    Without ``settings`` further parameters need defaults.
+    Without ``settings``, further parameters need defaults.
     """
 
     def add(function: Plain) -> Plain:
         named = Named(kind, name, function, takes)
         if named.settings and not settings:
             raise UserError(
-                f"the {kind} {name!r} of {named.__module__} takes {', '.join(named.settings)} beside "
+                f"the {kind} {name!r} of {named.__module__} takes {', '.join(named.settings)} besides "
                 f"{' and '.join(takes)}; give a default."
             )
         named.version, named.companions = version, companions
@@ -137,15 +136,15 @@ class Choice:
         return [each.name for each in registry.pieces(self.kind) if each.fits(model)]
 
     def find(self, name: str, model: type[BaseModel], setting: str) -> Named:
-        """The function of that name; one that there is not, or that the model cannot call, is refused."""
+        """The function of that name; an error if there is none, or the model lacks its settings."""
         known = registry.known(self.kind, name)
         if known is not None and known.fits(model):
             return known
         why = f"there is no {self.kind} of that name"
         if known is not None:
-            why = f"that {self.kind} takes {', '.join(known.settings)}, which is no setting here"
+            why = f"that {self.kind} takes {', '.join(known.settings)}, which is not a setting here"
         allowed = ", ".join(self.names(model))
-        raise ValueError(f"{setting} = {name!r} was given, and {why}; choose one of {allowed}")
+        raise ValueError(f"{setting} = {name!r} was given, but {why}; choose one of {allowed}")
 
 
 @cache

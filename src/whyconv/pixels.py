@@ -1,6 +1,6 @@
 """The order of pixels: one permutation of images, and squares of images laid out side by side.
 
-Tasks permute images by it, and networks that are to start alike on permuted images permute their weights.
+Tasks permute images by it, and networks that should start alike on permuted images permute their weights.
 """
 
 from __future__ import annotations
@@ -14,8 +14,8 @@ from whyconv.lazy import np
 def pixel_order(shape: tuple[int, ...]) -> np.ndarray:
     """One permutation of the pixels of images (rows, columns, colours), the same for every seed.
 
-    Pixel p of a permuted image is pixel ``order[p]`` of the image, pixels numbered row by row, colours
-    staying together.
+    Pixel p of a permuted image is pixel ``order[p]`` of the image, pixels numbered row by row, with
+    the colours of a pixel kept together.
     """
     rows, columns = shape[:2]
     return np.random.default_rng([20_200_402, rows, columns]).permutation(rows * columns)
@@ -29,7 +29,7 @@ def side_by_side(parts: Any, side: int) -> Any:
 
 
 def cut_apart(square: Any, side: int) -> Any:
-    """The images of a square: what :func:`side_by_side` was given."""
+    """The images of a square: the inverse of :func:`side_by_side`."""
     *several, rows, columns, colours = square.shape
     parts = square.reshape(*several, side, rows // side, side, columns // side, colours).swapaxes(-4, -3)
     return parts.reshape(*several, side**2, rows // side, columns // side, colours)
@@ -38,7 +38,7 @@ def cut_apart(square: Any, side: int) -> Any:
 def grid_order(shape: tuple[int, ...]) -> np.ndarray:
     """:func:`pixel_order` of a square of n square grey images, for inputs (n, pixels), one after the other.
 
-    Number q of the flat inputs of a permuted square is number ``order[q]`` of the plain one.
+    Entry q of the flat input of a permuted square is entry ``order[q]`` of the plain one.
     """
     side, length = (math.isqrt(number) for number in shape)
     square = side_by_side(np.arange(math.prod(shape)).reshape(-1, length, length, 1), side)

@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from whyconv.trial import Trial
 
 PLAIN_EVERY = 10.0
-"""Seconds between two lines where there is no terminal, and so no bar."""
+"""Seconds between lines without a terminal, where there is no bar."""
 LONGEST = 3000
-"""Letters of a line; what a folder holds may have come from anywhere."""
+"""The most characters per line; a folder's content may come from anywhere."""
 REPAIRS_SHOWN = 10
-"""Damages named in a terminal; ``whyconv verify`` names them all."""
+"""Damage shown in a terminal; ``whyconv verify`` lists all."""
 DIFFERENCES_SHOWN = 6
 
 
 class Progress:
-    """Watches a run, from the plan to the last row: a bar in a terminal, plain lines elsewhere."""
+    """Reports a run, from the plan to the last row: a bar in a terminal, plain lines elsewhere."""
 
     def __init__(self, study: Study) -> None:
         self._study = study
@@ -58,7 +58,6 @@ class Progress:
             self._say("No more trials follow.")
 
     def watch(self, event: Event) -> None:
-        """Take note of an event."""
         if isinstance(event, Repaired):
             self._repaired(event)
         elif isinstance(event, Planned):
@@ -135,9 +134,9 @@ class Progress:
             self._close()
 
     def _left(self) -> str:
-        """What is expected still, times the median of what trials took against what was expected.
+        """The remaining forecast, times the median ratio of actual to forecast time.
 
-        The median of the latest trials, because the first ones also wait for compilation.
+        The median is over the latest trials, because the first ones also wait for compilation.
         """
         rest = max(0.0, self._expected - self._done_expected) / max(1, self._workers)
         ratio = median(self._ratios if len(self._ratios) > 3 else [1.0])
@@ -151,7 +150,6 @@ class Progress:
         self._task = self._bar.add_task("starting", total=self._total, completed=done)
 
     def _close(self) -> None:
-        """Take the bar down."""
         self._waiting.stop()
         if self._bar is not None:
             self._bar.stop()
@@ -163,7 +161,7 @@ class Progress:
 
 
 def _following(event: Planned, number: int) -> list[Trial]:
-    """So many trials that an adaptive study may plan later: of its outlook, evenly."""
+    """``number`` trials, evenly from the outlook, that an adaptive study may plan later."""
     planned = event.kept.union(trial.key for trial in event.new)
     later = [trial for trial in event.outlook if trial.key not in planned]
     return [later[place * len(later) // number] for place in range(number)]
@@ -177,5 +175,5 @@ def _from_elsewhere(event: Planned) -> str:
     what = f" ({'; '.join([*named, *more])})" if named else ""
     return (
         f"{event.other_environment:,} of the {event.reused:,} reused {comes} from another environment{what}, "
-        f"and --strict-environment computes {them} anew"
+        f"and --strict-environment computes {them} again"
     )

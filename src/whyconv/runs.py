@@ -1,4 +1,4 @@
-"""A study with its rows, as notebooks, the terminal and the report see it."""
+"""A study with its rows, for notebooks, the terminal and the report."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ class Run:
 
     @cached_property
     def table(self) -> pd.DataFrame:
-        """One line per finished trial: its labels, its seed, and what was measured."""
+        """One line per finished trial: labels, seed and measurements."""
         return self.study.table(self.points, self.rows)
 
     @cached_property
     def judgement(self) -> Judgement | None:
-        """The study's verdict on its rows and that of its control; None while trials are missing.
+        """The verdict of the study and of its control.
 
-        None, too, for settings that are shown and not judged.
+        None while trials are missing, and for settings that are shown but not judged.
         """
         if self.study.unjudged():
             return None
@@ -49,20 +49,20 @@ class Run:
 
     @property
     def verdict(self) -> str:
-        """The verdict in a word; ``incomplete`` while good rows are missing, ``shown`` if not judged."""
+        """The verdict; ``incomplete`` while successful trials are missing, ``shown`` if not judged."""
         if self.judgement is not None:
             return self.judgement.evidence.verdict
         return "shown" if self.study.unjudged() and self.finished else "incomplete"
 
     @property
     def finished(self) -> bool:
-        """Whether every trial has a good row."""
+        """Whether every trial has succeeded."""
         found = [self.rows.get(point.trial.key) for point in self.points]
         return bool(found) and all(row is not None and row.status == "ok" for row in found)
 
     @cached_property
     def variant(self) -> str:
-        """The settings that differ from the preset's, as on the command line; empty for a preset as it is."""
+        """The settings that differ from the preset's, as on the command line; empty if none do."""
         return ", ".join(changes(self.study, self.preset)) if self.preset else ""
 
     def figures(self) -> dict[str, Any]:
@@ -70,7 +70,6 @@ class Run:
         return self.study.figures(self.table)
 
     def figure(self) -> Any:
-        """The study's first chart."""
         return next(iter(self.figures().values()))
 
     @cached_property
@@ -86,7 +85,7 @@ class Run:
 
     @property
     def failed(self) -> list[str]:
-        """One line for every failed trial."""
+        """One line per failed trial."""
         return list(self.failures.values())
 
     @property
@@ -103,17 +102,16 @@ class Run:
     def unfit(self) -> str:
         """Why these rows cannot be judged and drawn, in a sentence; empty if they can.
 
-        Rows of others may hold a word where the study expects a number.
+        Rows from elsewhere may hold a word where the study expects a number.
         """
         try:
             _ = self.judgement, self.tables, len(self.table) and self.summary
         except Exception as error:
-            return f"{self.study.name} cannot be judged and drawn from these rows ({said(error)})."
+            return f"{self.study.name} cannot be judged or drawn from these rows ({said(error)})."
         return ""
 
 
 def runs_of(found: Opened) -> list[Run]:
-    """The runs of an opened folder."""
     return [
         Run(each.study, each.points, found.rows, found.folder, each.record.command, each.record.preset)
         for each in found.runs

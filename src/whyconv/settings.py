@@ -13,7 +13,7 @@ from whyconv.studies import Study
 
 
 class _Fields(dict[str, Any]):
-    """The fields of a spec, as opposed to a dictionary that may take new keys."""
+    """The fields of a spec, unlike a dictionary that may get new keys."""
 
 
 def configure(
@@ -24,9 +24,8 @@ def configure(
 ) -> Study:
     """The study ``name`` with a preset's overrides, then the user's: ``task.positions=20``.
 
-    A path walks through the fields (``arms.MLP.network.width=64``). On the command line a value is
-    read as JSON, a comma-separated list of numbers becomes a list, .5 and +1 are numbers, too, and
-    anything else stays a word.
+    A path leads through the fields (``arms.MLP.network.width=64``). On the command line a value is read as
+    JSON; comma-separated numbers are a list, .5 and +1 are also numbers, and anything else is a word.
     """
     study = registry.find("study", name)
     if preset not in study.presets:
@@ -40,10 +39,10 @@ def configure(
 
 
 def changes(study: Study, preset: str) -> list[str]:
-    """The settings that differ from the preset's, as they would be set by hand; not the number of seeds."""
+    """The settings, except seeds, that differ from the preset's, as assignments for --set."""
     try:
         preset_alone = configure(study.name, preset)
-    except UserError:  # no such preset, or its data are not here
+    except UserError:  # no such preset, or its data are missing
         return []
     return [
         f"{path}={value if isinstance(value, str) else to_json(value)}"
@@ -53,7 +52,7 @@ def changes(study: Study, preset: str) -> list[str]:
 
 
 def _differences(these: Any, those: Any) -> Iterator[tuple[str, Any]]:
-    """The values at which two sets of fields differ, by path; pieces of different names differ as a whole."""
+    """Paths and values where two sets of fields differ; pieces with different names differ as a whole."""
     for name in sorted({*these, *those}):
         mine, other = these.get(name), those.get(name)
         alike = isinstance(mine, dict) and isinstance(other, dict) and mine.get("name") == other.get("name")
@@ -78,7 +77,7 @@ def _assign(values: dict[str, Any], path: str, value: Any) -> None:
 
 
 def _fields(value: Any) -> Any:
-    """All fields of a spec and of the specs inside it, defaults included."""
+    """All fields of a spec and its nested specs, including defaults."""
     if isinstance(value, Spec):
         fields = _Fields({name: _fields(getattr(value, name)) for name in type(value).model_fields})
         if isinstance(value, Piece) and not isinstance(value, Study):

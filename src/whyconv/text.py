@@ -1,4 +1,4 @@
-"""Words that the terminal, the report and the runner share: counts, durations, seeds, titles of tables."""
+"""Text shared by the terminal, the report and the runner: counts, durations, seeds, titles of tables."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def count(quantity: int, singular: str, plural: str | None = None) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """A measured time; empty where none was.
+    """A measured time; empty if there is none.
 
     >>> duration(0.25), duration(60), duration(600), duration(7200)
     ('250 ms', '60.0 s', '10 min', '2.0 h')
@@ -32,7 +32,7 @@ def duration(seconds: float | None) -> str:
 
 
 def rough_duration(seconds: float) -> str:
-    """A time that is forecast, as coarse as a forecast is.
+    """A forecast time, rounded as coarsely as forecasts deserve.
 
     >>> rough_duration(0.2), rough_duration(12.3), rough_duration(170), rough_duration(9000)
     ('1 s', '12 s', '3 min', '2.5 h')
@@ -54,7 +54,7 @@ def labelled(labels: Mapping[str, Any]) -> str:
 
 
 def seeds(values: Sequence[int]) -> str:
-    """Seeds with runs contracted.
+    """Seeds, with consecutive ones as ranges.
 
     >>> seeds([0, 1, 2, 3, 4]), seeds([7]), seeds([0, 1, 5])
     ('seeds 0–4', 'seed 7', 'seeds 0, 1, 5')
@@ -72,7 +72,7 @@ def seeds(values: Sequence[int]) -> str:
 
 
 def means_of(outcome: str, counts: Iterable[int]) -> str:
-    """The title of a table of means; with one repetition everywhere there is nothing but what it gave.
+    """The title of a table of means, or of single results if nothing was repeated.
 
     >>> means_of("test_error", [5, 5]), means_of("test_error", [1, 1])
     ('Mean test error with 95 % intervals', 'Test error of one repetition: no intervals')
@@ -84,9 +84,9 @@ def means_of(outcome: str, counts: Iterable[int]) -> str:
 
 
 def undecided(judgement: Judgement, repetitions: int) -> str:
-    """What it takes to decide, where that is more repetitions; else empty. It stands in place of an alarm."""
+    """A note, instead of an alarm, if more repetitions are needed to decide; else empty."""
     if {judgement.evidence.verdict, judgement.control.verdict} != {"undecided"}:
         return ""
     if repetitions == 1:
         return "One repetition leaves the verdict and the control undecided: more seeds are needed."
-    return "The verdict and the control are undecided: more seeds may decide."
+    return "The verdict and the control are undecided: more seeds, or more sizes, may decide."

@@ -1,4 +1,4 @@
-"""Verdicts: the words every claim and study ends in, and the numbers that decided them."""
+"""Verdicts: the outcome of every claim and study, and the numbers that decided it."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ Verdict = Literal["holds", "consistent", "fails", "holds as corrected", "vacuous
 """
 
 Number = float | int | str | bool | Estimate
-"""What evidence is made of; an estimate keeps its interval, and becomes text where it is shown."""
+"""A value in evidence; an estimate keeps its interval and becomes text only when shown."""
 
 
 @dataclass(frozen=True)
 class Evidence:
-    """A verdict and the numbers that decided it, by name, in the order they should be read."""
+    """A verdict and the numbers that decided it, by name, in reading order."""
 
     verdict: Verdict
     numbers: Mapping[str, Number] = field(default_factory=dict)
 
     def data(self) -> dict[str, Any]:
-        """The numbers for programs: an estimate as value, low, high and count."""
+        """The numbers for JSON: an estimate as value, low, high and count."""
         return {
             name: value.data() if isinstance(value, Estimate) else value
             for name, value in self.numbers.items()
@@ -39,9 +39,9 @@ class Evidence:
 
 
 def control_fault(verdict: str, control: str, expected: str = "") -> str:
-    """What is wrong with a control, to be read after "the control"; empty where it flipped the verdict.
+    """What is wrong with a control, to follow the words "the control"; empty if it flipped the verdict.
 
-    It must be decided, and give neither the ``verdict`` beside it nor the one ``expected``.
+    It must be decided, and give neither the claim's ``verdict`` nor the ``expected`` one.
     """
     if control in (verdict, expected, "error"):
         return "did not change the verdict"
@@ -49,7 +49,7 @@ def control_fault(verdict: str, control: str, expected: str = "") -> str:
 
 
 def all_above(intervals: Mapping[str, Estimate], threshold: float) -> Verdict:
-    """*consistent* if every interval lies above the threshold, *fails* if one lies below, or *undecided*."""
+    """*consistent* if all intervals lie above the threshold, *fails* if one lies below, else *undecided*."""
     if not intervals:
         return "undecided"
     if all(interval.low > threshold for interval in intervals.values()):
@@ -62,7 +62,7 @@ def all_above(intervals: Mapping[str, Estimate], threshold: float) -> Verdict:
 def worst(*evidence: Evidence) -> Evidence:
     """All conditions together: *fails* beats *undecided*, *vacuous*, *consistent*; the numbers are pooled.
 
-    Of no conditions at all it is *undecided*.
+    Without any condition it is *undecided*.
     """
     order: tuple[Verdict, ...] = ("fails", "undecided", "vacuous", "consistent")
     numbers = {name: value for each in evidence for name, value in each.numbers.items()}
@@ -83,7 +83,7 @@ def above(limit: float, interval: Estimate, name: str) -> Evidence:
 
 
 def within(slack: float, of: float, interval: Estimate, name: str) -> Evidence:
-    """*consistent* if the whole interval is nearer to ``of`` than ``slack``, *fails* if none of it is."""
+    """*consistent* if the whole interval is within ``slack`` of ``of``, *fails* if none of it is."""
     low, high = of - slack, of + slack
     outside = interval.high < low or interval.low > high
     return _sided(name, interval, interval.low > low and interval.high < high, outside)

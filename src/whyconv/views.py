@@ -1,7 +1,7 @@
-"""Views: what a network shows of itself, in plain arrays, so that others can say what they know of it.
+"""Views: what a network shows of itself, in plain arrays, so that tasks can compute facts about it.
 
-A network shows one view of its parameters (:meth:`whyconv.networks.Network.view`); a task says what it knows
-of that view without sampling (:meth:`whyconv.tasks.Task.points`, :meth:`whyconv.tasks.Task.facts`).
+A network shows one view of its parameters (:meth:`whyconv.networks.Network.view`); a task returns what it
+knows about that view without sampling (:meth:`whyconv.tasks.Task.points`, :meth:`whyconv.tasks.Task.facts`).
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class View:
-    """What a network shows; a kind of network of one's own is a subclass."""
+    """What a network shows; a new kind of network adds a subclass."""
 
 
 @dataclass(frozen=True)
 class RowSet(View):
-    """The score depends on the *set* of an input's rows alone: not on their order, nor on repetitions."""
+    """The score depends only on the *set* of an input's rows, not on their order or repetition."""
 
 
 @dataclass(frozen=True)
@@ -40,8 +40,8 @@ class Pooled(RowSet):
 class Thresholds(View):
     """f(x) = sum_i phi_b(<w_i, x>) with the soft threshold phi_b(z) = sign(z) max(|z| - b, 0).
 
-    The flat input is cut into as many parts of equal size as there are ``local`` filters on the first axis,
-    (part, node, entry), and a node sees its own part alone. ``bias`` = b.
+    The flat input is cut into equal parts, one for each entry on the first axis of ``local``, (part, node,
+    entry); a node sees only its own part. ``bias`` = b.
     """
 
     local: np.ndarray

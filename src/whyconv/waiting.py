@@ -1,4 +1,4 @@
-"""Says that a plan is being made, and how far it is, if that takes more than a moment."""
+"""Shows the progress of planning if it takes more than a moment."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from whyconv.studies import Point
 from whyconv.text import count
 
 PATIENCE = 2.0
-"""Seconds without a word."""
+"""Seconds before the first message."""
 PLAIN_EVERY = 10.0
 DRAWN_EVERY = 0.2
 
 
 @contextmanager
 def planning() -> Iterator[None]:
-    """Say on stderr that plans are being made, while that lasts."""
+    """Show on stderr that plans are being made."""
     waiting = Waiting(Console(stderr=True))
     waiting.start()
     try:
@@ -30,25 +30,25 @@ def planning() -> Iterator[None]:
 
 
 class Waiting:
-    """A spinner in a terminal, a line now and then elsewhere, from :meth:`start` to :meth:`stop`."""
+    """A spinner in a terminal, occasional lines elsewhere, from :meth:`start` to :meth:`stop`."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._over = threading.Event()
-        self._thread = threading.Thread(target=self._tell, daemon=True)
+        self._thread = threading.Thread(target=self._show, daemon=True)
 
     def start(self) -> None:
-        """Begin to count; nothing is said yet."""
+        """Start counting; nothing is shown yet."""
         self._began, self._before = time.monotonic(), Point.made
         self._thread.start()
 
     def stop(self) -> None:
-        """Say no more; once this returns, the line belongs to others. A second call does nothing."""
+        """Stop; once this returns, nothing more is printed. A second call does nothing."""
         self._over.set()
         if self._thread.is_alive():
             self._thread.join()
 
-    def _tell(self) -> None:
+    def _show(self) -> None:
         if self._over.wait(PATIENCE):
             return
         if self._console.is_terminal:

@@ -265,7 +265,7 @@ BAD = {
     ),
     "place beyond the patches": (
         ["run", "lahoti.vary-k", "--set", "task.place=15"],
-        "place = 15 was given, and there are patches = 10; take 1 to 10",
+        "place = 15 was given, but there are patches = 10; take 1 to 10",
     ),
     "stride past the window": (
         ["run", "brutzkus.fig3a", "--set", "arms.ConvPool.network.stride=50"], "stride <= 20"

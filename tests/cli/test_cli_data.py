@@ -90,10 +90,10 @@ def test_the_list_names_damaged_files_by_their_sizes(small, folder, whyconv, mon
     assert code == 0
     for words in (
         f"in {folder}/cifar-10, damaged",
-        f"{batch} has 185 bytes instead of 222; replace it by the published file, or remove it and run "
+        f"{batch} has 185 bytes instead of 222; replace it with the published file, or remove it and run "
         "whyconv data fetch cifar-10 (details: whyconv data verify cifar-10)",
         f"in {small.cache}/mnist, damaged",
-        f"{images} has {size + 1} bytes instead of {size}; whyconv data fetch mnist gets it anew "
+        f"{images} has {size + 1} bytes instead of {size}; whyconv data fetch mnist downloads it again "
         "(details: whyconv data verify mnist)",
         f"in {folder}/fashion-mnist",
     ):
@@ -128,15 +128,15 @@ def test_unpacked_files_are_told_with_what_is_expected(small, tmp_path, whyconv,
         assert (code, told) == (2, "") and error.count("\n") == 1
         home = (tmp_path / "mine" / place).resolve()
         assert error.startswith(f"whyconv: {home} has train-images-idx3-ubyte, train-labels-idx1-ubyte, ")
-        assert "unpacked, and only files as published are read, with .gz" in error
-        assert error.endswith("leave this folder out and run whyconv data fetch mnist.\n")
+        assert "unpacked, but only the published .gz files are read" in error
+        assert error.endswith("omit this folder and run whyconv data fetch mnist.\n")
 
 
 def test_unpacked_files_beside_other_sets(small, folder, whyconv, monkeypatch):
     monkeypatch.setenv("COLUMNS", "400")
-    assert " unpacked, and" not in whyconv("data", "list")[1]
+    assert " unpacked, but" not in whyconv("data", "list")[1]
     unpack(small, "mnist", folder / "mnist")
-    assert " unpacked, and" not in whyconv("data", "list")[1], "the published files are there, too"
+    assert " unpacked, but" not in whyconv("data", "list")[1], "the published files are there, too"
     for file in small.content["mnist"]:
         (folder / "mnist" / file).unlink()
     told = " ".join(whyconv("data", "list")[1].split())
@@ -148,7 +148,7 @@ def test_unpacked_files_beside_other_sets(small, folder, whyconv, monkeypatch):
     assert code == 2 and error.startswith(f"whyconv: {folder}/mnist has train-images-idx3-ubyte, ")
     assert "cifar-10:" in told
     code, _, error = whyconv("data", "fetch", "mnist")
-    assert code == 2 and f"MNIST was wanted, {folder}/mnist has train-images-idx3-ubyte, " in error
+    assert code == 2 and f"MNIST is needed, but {folder}/mnist has train-images-idx3-ubyte, " in error
 
 
 def test_a_study_that_takes_the_embedded_digits_says_what_it_does_not_take(folder):

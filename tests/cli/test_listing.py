@@ -68,9 +68,13 @@ def test_a_default_as_it_is_told_can_be_given_again(name):
     ("name", "own", "inherited"),
     [
         ("sequence", "'counted'", ["'images'", "'batches'", "'permuted'", "'shifted_tests'", "'shift'"]),
-        ("deep-lcn", "Own filters", ["like deep-cnn:", "'pool' x 'pool'", "'kernel', 'stride'", "'biases'"]),
+        (
+            "deep-lcn",
+            "Separate filters",
+            ["like deep-cnn:", "'pool' x 'pool'", "'kernel', 'stride'", "'biases'"],
+        ),
         ("k-junta", "hidden order", ["like k-pattern:", "'label_noise' = p"]),
-        ("lcn", "Own filters", ["like cnn:", "'init_law'"]),
+        ("lcn", "Separate filters", ["like cnn:", "'init_law'"]),
     ],
 )
 def test_settings_that_come_from_a_parent_are_explained_once_after_its_own(name, own, inherited):

@@ -63,7 +63,8 @@ def test_one_failed_and_one_from_elsewhere(capsys):
     told = said(capsys, Planned(3, 2, 1, {"never run": 1}, 1), 3)
     assert told.splitlines()[0] == (
         "3 trials: 2 reused; 1 new (never run); 1 of the reused failed before (--retry-failed runs it "
-        "again); 1 of the 2 reused comes from another environment, and --strict-environment computes it anew."
+        "again); 1 of the 2 reused comes from another environment, "
+        "and --strict-environment computes it again."
     )
     told = said(capsys, Planned(5, 4, 2, {"never run": 1}, 2), 5)
     assert "2 of the reused failed before (--retry-failed runs them again)" in told
@@ -72,7 +73,7 @@ def test_one_failed_and_one_from_elsewhere(capsys):
     many = tuple(f"python: {i}, here 0" for i in range(1, 9))
     told = said(capsys, Planned(5, 4, 0, {"never run": 1}, 2, differences=many), 5)
     assert "environment (python: 1, here 0; python: 2, here 0; " in told
-    assert "python: 6, here 0; 2 more), and --strict-environment computes them anew." in told
+    assert "python: 6, here 0; 2 more), and --strict-environment computes them again." in told
 
 
 def test_a_trial_that_is_put_back_is_told_as_it_is(capsys):

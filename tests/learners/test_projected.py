@@ -290,14 +290,14 @@ def test_filters_end_on_the_sphere_or_in_the_ball():
         ({"network": {"name": "lsa-cnn", "activation": "relu"}}, "two-step trains the lsa networks"),
         ({"network": {"name": "lsa-lcn", "second_layer": 3}}, "without second layer"),
         ({"network": "mlp"}, "two-step trains the lsa networks"),
-        ({"network": None}, "two-step trains a network, and none was given"),
+        ({"network": None}, "two-step needs a network, but none was given"),
         ({"learner": {"name": "two-step", "fresh": True}, "m": 1}, "m = 1 was given.*take 2 or more"),
         ({"learner": "cnn-in-fcn"}, "in the network lsa-fcn.*lsa-cnn was given"),
         (
             {"learner": "cnn-in-fcn", "network": {"name": "lsa-fcn", "second_layer": 2}},
-            "and no second layer, and lsa-fcn was given with other settings",
+            "and no second layer, but lsa-fcn was given with other settings",
         ),
-        ({"learner": "cnn-in-fcn", "network": None}, "cnn-in-fcn trains a network, and none was given"),
+        ({"learner": "cnn-in-fcn", "network": None}, "cnn-in-fcn needs a network, but none was given"),
     ],
 )
 def test_what_cannot_be_trained_is_refused(fields, sentence):

@@ -105,13 +105,13 @@ def test_the_hinge_is_flat_at_its_kink():
 
 @pytest.mark.parametrize("fields", [{"target_error": 0.1}, {"held_out": 5}])
 def test_target_and_held_out_examples_belong_together(fields):
-    with pytest.raises(ValueError, match="belong together"):
+    with pytest.raises(ValueError, match="give both settings or neither"):
         Gradient(**fields)
 
 
 def test_something_must_be_left_to_train_on():
     with pytest.raises(
-        ValueError, match="m = 400 examples were given, and held_out = 400 are not trained on"
+        ValueError, match="m = 400 examples were given, but held_out = 400 are not trained on"
     ):
         trial(held_out=400)
 

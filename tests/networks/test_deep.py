@@ -332,11 +332,11 @@ def test_specs():
     "fields, message",
     [
         ({"name": "deep-cnn", "channels": [3, 0]}, "at least one channel"),
-        ({"name": "deep-cnn", "kernel": [3, 0]}, "counted from 1 on"),
-        ({"name": "deep-cnn", "stride": 0}, "counted from 1 on"),
+        ({"name": "deep-cnn", "kernel": [3, 0]}, "give at least 1 pixel"),
+        ({"name": "deep-cnn", "stride": 0}, "give at least 1 pixel"),
         ({"name": "deep-fcn", "widths": [0]}, "at least one neuron"),
-        ({"name": "deep-fcn", "parameters": 1000}, "belong together"),
-        ({"name": "deep-fcn", "depth": 2}, "belong together"),
+        ({"name": "deep-fcn", "parameters": 1000}, "give both settings or neither"),
+        ({"name": "deep-fcn", "depth": 2}, "give both settings or neither"),
         ({"name": "deep-fcn", "widths": [3, 3], "parameters": 1000, "depth": 2}, "either widths"),
     ],
 )

@@ -188,7 +188,7 @@ def test_what_is_no_sum_of_thresholds_is_not_embedded(setting):
     network = ThresholdCNN(**setting)
     params = random_params(network)
     assert network.view(params, SHAPE) is None
-    with pytest.raises(ValueError, match="lsa-cnn with these settings is no sum of soft thresholds"):
+    with pytest.raises(ValueError, match="lsa-cnn with these settings is not a sum of soft thresholds"):
         threshold_fcn(network, params, SHAPE)
 
 

@@ -51,7 +51,7 @@ def test_more_seeds_are_asked_for_where_they_can_decide():
     assert asked("undecided", "undecided", 1) == (
         "One repetition leaves the verdict and the control undecided: more seeds are needed."
     )
-    assert asked("undecided", "undecided", 5).endswith("undecided: more seeds may decide.")
+    assert asked("undecided", "undecided", 5).endswith("undecided: more seeds, or more sizes, may decide.")
     for decided in (("undecided", "fails"), ("fails", "undecided"), ("fails", "fails")):
         assert asked(*decided, 1) == ""
 

@@ -270,7 +270,7 @@ def test_words_where_numbers_belong_leave_a_page_and_a_sentence(folder, tmp_path
     monkeypatch.setattr(FakeGrid, "judge", lambda self, table: table["value"].sum() / 2)
     found = open_folder(folder)
     page = assemble(found, runs_of(found), tmp_path / "page.html", [], "").read_text()
-    assert "fake-grid cannot be judged and drawn from these rows (TypeError" in page
+    assert "fake-grid cannot be judged or drawn from these rows (TypeError" in page
 
 
 def test_failed_rows_do_not_steer_the_plan_of_a_reader(tmp_path):

@@ -99,7 +99,7 @@ def test_one_repetition_asks_for_more_seeds_and_raises_no_alarm(once, done, caps
     monkeypatch.setenv("COLUMNS", "200")
     neither = Judgement(Evidence("undecided"), Evidence("undecided"))
     monkeypatch.setattr(Telling, "judge", lambda self, table: neither)
-    for run, words in ((once, "more seeds are needed."), (done, "more seeds may decide.")):
+    for run, words in ((once, "more seeds are needed."), (done, "more seeds, or more sizes, may decide.")):
         terminal.print_judgement(run)
         said = capsys.readouterr().out
         assert words in said and "did not change the verdict" not in said

@@ -164,11 +164,11 @@ REFUSED = {
         {"k_window": 1, "target": "table", "table": [0, 2]},
         "input should be -1 or 1",
     ),
-    "no table": ({"target": "table"}, "belong together"),
-    "n too large for all": ({"n_bits": 21, "law": "all"}, "too many; take n_bits <= 20"),
+    "no table": ({"target": "table"}, "target = table needs a table"),
+    "n too large for all": ({"n_bits": 21, "law": "all"}, "too large; take n_bits <= 20"),
     "noisy labels of all": ({"n_bits": 4, "law": "all", "label_noise": 0.1}, "labels cannot be noisy"),
     "mean of one": ({"law": "biased", "mean": 1}, "less than 1"),
-    "no file": ({"law": "file"}, "belong together"),
+    "no file": ({"law": "file"}, "law = file needs a file"),
     "missing file": ({"law": "file", "file": "/nowhere/bits"}, "No such file"),
     "half of the labels": ({"label_noise": 0.6}, "less than or equal to 0.5"),
 }
@@ -184,12 +184,12 @@ def test_bad_settings_get_a_sentence(name):
 @pytest.mark.parametrize(
     "content, sentence",
     [
-        (b"1 -1 1\n1 0 1\n", "holds 0.0 in input 2, entry 2; all are -1 or 1"),
-        (b"1 -1 1\n1 -1\n", "no table of numbers"),
-        (b"1 -1 1\na b c\n", "no table of numbers"),
+        (b"1 -1 1\n1 0 1\n", "holds 0.0 in input 2, entry 2; use only -1 and 1"),
+        (b"1 -1 1\n1 -1\n", "not a table of numbers"),
+        (b"1 -1 1\na b c\n", "not a table of numbers"),
         (b"", "give one input"),
-        (b"\x93NUMPY broken", "no table of numbers"),
-        (b"1 -1\n-1 -1\n", "has inputs of 2 bits, and n_bits = 3"),
+        (b"\x93NUMPY broken", "not a table of numbers"),
+        (b"1 -1\n-1 -1\n", "has inputs of 2 bits, but n_bits = 3"),
         (b"1 nan 1\n", "holds nan"),
     ],
 )
@@ -203,7 +203,7 @@ def test_bad_files_get_a_sentence(tmp_path, content, sentence):
 def test_a_pickle_is_never_loaded(tmp_path):
     file = tmp_path / "inputs.npy"
     np.save(file, np.array([[{"a": 1}]], dtype=object), allow_pickle=True)
-    with pytest.raises(UserError, match="no table of numbers"):
+    with pytest.raises(UserError, match="not a table of numbers"):
         build("task", {"name": "k-pattern", "n_bits": 1, "k_window": 1, "law": "file", "file": str(file)})
 
 
@@ -236,5 +236,5 @@ def test_labels_are_whole_numbers():
 
 def test_a_pipe_of_inputs_is_refused_and_not_waited_for(tmp_path):
     os.mkfifo(tmp_path / "pipe")
-    with pytest.raises(UserError, match="is no plain file"):
+    with pytest.raises(UserError, match="is not a plain file"):
         build("task", {"name": "k-pattern", "law": "file", "file": str(tmp_path / "pipe")})

@@ -137,10 +137,10 @@ def test_cropping_and_squeezing():
 @pytest.mark.parametrize(
     ("fields", "told"),
     [
-        ({"counted": 4, "digits": 3}, "counted = 4 digits were asked for, and there are digits = 3"),
-        ({"images": "cifar-10"}, "sequences are made of mnist, fashion-mnist or digits"),
+        ({"counted": 4, "digits": 3}, "counted = 4 digits were given, but there are digits = 3"),
+        ({"images": "cifar-10"}, "sequences take mnist, fashion-mnist or digits"),
         ({"images": "imagenet"}, "imagenet"),
-        ({"shifted_tests": [0]}, "shifted_tests are different numbers of pixels from 1 on"),
+        ({"shifted_tests": [0]}, "shifted_tests must be distinct numbers of pixels, 1 or more"),
     ],
 )
 def test_what_cannot_be_is_told_in_a_sentence(fields, told):

@@ -1,4 +1,4 @@
-"""AdaDelta with fewer passes through memory than Optax's, whose numbers it gives up to rounding."""
+"""AdaDelta with fewer passes through memory than Optax's, and the same numbers up to rounding."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def adadelta(learning_rate: Any, rho: float = 0.9, eps: float = 1e-6) -> optax.G
 
         u = sqrt((E[u^2] + eps) / (E[g^2] + eps)) g,   w <- w - rate * u.
 
-    E[g^2] counts the present gradient, E[u^2] only earlier updates. Written with one quotient that both the
-    step and E[u^2] use, since XLA goes through memory five times for Optax's two roots and three times for
-    this: a step of a wide layer is mostly that.
+    E[g^2] includes the current gradient, E[u^2] only earlier updates. The step and E[u^2] share one quotient:
+    XLA passes through memory three times for it and five times for Optax's two roots, which is most of the
+    time of a step on a wide layer.
     """
 
     def init(params: Any) -> Averages:

@@ -11,13 +11,13 @@ from whyconv.learners._adadelta import adadelta
 ELEMENTWISE = frozenset(
     ["sgd", "adam", "adagrad", "adadelta", "adamax", "amsgrad", "nadam", "rmsprop", "rprop"]
 )
-"""Optimisers that treat every number by itself, so that equal filters stay equal."""
+"""Optimisers that treat every parameter separately, so that equal filters stay equal."""
 
 
 def known(name: str) -> bool:
     """Whether Optax has a function of this name that takes a learning rate.
 
-    Those named above are in every Optax; to ask for others imports it, which takes a second.
+    Those named above are in every Optax; checking another name imports it, which takes a second.
     """
     if name in ELEMENTWISE:
         return True
@@ -34,5 +34,5 @@ def transformation(name: str, rate: float, options: Mapping[str, float]) -> opta
     except TypeError as error:
         raise ValueError(f"optimiser {name} does not take {dict(options)}: {error}") from None
     if not isinstance(made, optax.GradientTransformation):
-        raise ValueError(f"optax.{name} is no optimiser; adam, sgd, rmsprop, adadelta are some")
+        raise ValueError(f"optax.{name} is not an optimiser; take one such as adam, sgd, rmsprop or adadelta")
     return optax.inject_hyperparams(make, static_args=tuple(options))(rate, **options)

@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from whyconv.learners.gradient import Gradient
 
 TRACE = 24
-"""The trace keeps the training loss of epochs 1, 2, 4, ..., 2^23."""
+"""The trace holds the training loss after epochs 1, 2, 4, ..., 2^23."""
 
 
 class Running(NamedTuple):
-    """The state: parameters, optimiser; epochs done, and steps of the present one; loss, errors, traces."""
+    """The state: parameters, optimiser; epochs done and steps of the current one; loss, errors, traces."""
 
     params: Any
     optimiser: Any
     epoch: jax.Array
     step: jax.Array
     total: jax.Array
-    """The loss of the present epoch, summed over examples."""
+    """The loss of the current epoch, summed over examples."""
     share: jax.Array
-    """How much of the present epoch is done."""
+    """The finished share of the current epoch."""
     loss: jax.Array
     error: jax.Array
     trace: jax.Array
@@ -38,7 +38,7 @@ class Running(NamedTuple):
 
 
 class Programs(NamedTuple):
-    """Compiled: parameters and optimiser state; layout; some steps; scores."""
+    """Compiled programs: initial state; memory layout; some steps; scores."""
 
     begin: Callable[..., tuple[Any, Any]]
     prepare: Callable[[jax.Array], jax.Array]
@@ -47,7 +47,7 @@ class Programs(NamedTuple):
 
 
 class Training:
-    """The functions that get compiled: pure, of arrays, for one network and learner."""
+    """The functions to compile for one network and learner: pure functions of arrays."""
 
     def __init__(self, network: Network, learner: Gradient, maker: Maker | None) -> None:
         self.network, self.learner, self.maker = network, learner, maker
@@ -59,7 +59,7 @@ class Training:
         return params, self.optimiser.init(self.split(params)[0])
 
     def split(self, params: Any) -> tuple[Any, Any]:
-        """The parameters that are trained, and those that are not."""
+        """The trained parameters, and the fixed ones."""
         fixed = self.network.fixed
         if not fixed:
             return params, {}
@@ -69,7 +69,7 @@ class Training:
         )
 
     def derive(self, trained: Any, kept: Any) -> Any:
-        """What the network reads, from its trained and its other parameters."""
+        """What the network reads, from its trained and fixed parameters."""
         return self.network.derive({**trained, **kept} if kept else trained)
 
     def score(self, params: Any, x: jax.Array) -> jax.Array:
@@ -83,7 +83,7 @@ class Training:
         return self.network.prepare(made.x), made.y
 
     def total(self, derived: Any, data: Data, chosen: jax.Array, counts: jax.Array) -> jax.Array:
-        """The loss of the chosen rows, each as often as it counts."""
+        """The loss of the chosen rows, weighted by ``counts``."""
         x, y = self.look(data, chosen)
         return jnp.sum(counts * self.pointloss(self.network.apply(derived, x), y))
 
@@ -101,7 +101,7 @@ class Training:
         return total / data.m
 
     def error(self, params: Any, data: Data) -> jax.Array:
-        """The share of wrong labels; a single score of zero counts as the label -1."""
+        """The fraction of wrong labels; a single score of zero predicts -1."""
         derived = self.network.derive(params)
 
         def wrong(chosen: jax.Array, counts: jax.Array) -> jax.Array:
@@ -113,7 +113,7 @@ class Training:
         return data.summed(wrong, jnp.zeros((), float), self.network.chunk) / data.m
 
     def full_step(self, params: Any, inner: Any, data: Data) -> tuple[Any, Any, jax.Array]:
-        """One step on the whole sample: what the network derives is made, and differentiated, once."""
+        """One step on the whole sample; what the network derives is computed and differentiated once."""
         trained, kept = self.split(params)
         derived, pull_back = jax.vjp(lambda part: self.derive(part, kept), trained)
         zero = (jnp.zeros((), float), jax.tree.map(jnp.zeros_like, derived))
@@ -129,7 +129,7 @@ class Training:
     def batch_steps(
         self, state: Running, data: Data, key: jax.Array, until: jax.Array
     ) -> tuple[Any, Any, jax.Array]:
-        """A step for every batch of the epoch, from where it stands to ``until``."""
+        """One step per batch of the epoch, from its current step to ``until``."""
         size = self.learner.batch or 1
         places = jnp.arange(data.y.shape[0])
         if self.maker is None or not self.maker.fresh:
@@ -152,7 +152,7 @@ class Training:
     def stretch(
         self, state: Running, data: Data, key: jax.Array, steps: jax.Array, epochs: jax.Array
     ) -> tuple[Running, jax.Array]:
-        """At most ``steps`` steps, no further than the end of the epoch, and how many are left."""
+        """At most ``steps`` steps, stopping at the end of the epoch, and how many steps are left."""
         if self.learner.batch is None:
             count = until = jnp.ones_like(state.step)
             params, inner, total = self.full_step(state.params, state.optimiser, data)
@@ -169,7 +169,7 @@ class Training:
         return state._replace(**progress), left
 
     def judged(self, state: Running, data: Data, epochs: jax.Array) -> dict[str, jax.Array]:
-        """The end of an epoch: the stopping rule."""
+        """The stopping rule, at the end of an epoch."""
         running, epoch = state.total / data.m, state.epoch + 1
         last = epoch == epochs
         look = (running <= self.learner.tolerance) | last
@@ -199,7 +199,7 @@ class Training:
     def segment(
         self, state: Running, data: Data, key: jax.Array, steps: jax.Array, epochs: jax.Array
     ) -> Running:
-        """``steps`` more steps, or until training stops; ``epochs`` are all that are allowed."""
+        """``steps`` more steps, or until training stops; ``epochs`` is the limit of the whole run."""
         return jax.lax.while_loop(
             lambda carry: (carry[1] > 0) & ~carry[0].stopped,
             lambda carry: self.stretch(carry[0], data, key, carry[1], epochs),
@@ -217,8 +217,8 @@ def _progress(state: Running) -> dict[str, jax.Array]:
 def programs(network: Network, learner: Gradient, maker: Maker | None = None) -> Programs:
     """The compiled programs of one network and learner.
 
-    ``m`` and the keys are dynamic, so one compilation serves every seed and every sample size that
-    fits the same padded array.
+    ``m`` and the keys are arguments, so one compilation serves all seeds and all sample sizes that share a
+    padded array.
     """
     training = Training(network, learner, maker)
     return Programs(

@@ -1,4 +1,4 @@
-"""A learner that is not equivariant: train a CNN, and hand it out as a fully connected network."""
+"""A learner that is not equivariant: train a CNN, and return it as a fully connected network."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ class EmbeddedCNN(Projected, name="cnn-in-fcn"):
     """Trains the CNN of the same settings by projected descent and embeds it exactly in the FCN.
 
     The hypothesis class is the FCN's, and so is the number of parameters; the algorithm is not
-    O(kd)-equivariant, because it knows where patches are. The lower bound for FCNs does not speak of it.
+    O(kd)-equivariant, because it knows where the patches are: the lower bound for FCNs does not apply.
     """
 
     reference: ClassVar[str] = "the exception that the lower bound of Lahoti et al. leaves open"
 
     def refusal(self, network: Network | None, m: int) -> str:
-        """Only an FCN over patches has such a twin."""
+        """Only an FCN over patches equals such a CNN."""
         if network is not None and not (isinstance(network, ThresholdFCN) and plain(network)):
             return (
-                "cnn-in-fcn embeds a CNN in the network lsa-fcn with activation lsa and no second layer, and "
+                "cnn-in-fcn embeds a CNN in the network lsa-fcn with activation lsa and no second layer, but "
                 f"{network.name} was given with other settings or is another network"
             )
         return super().refusal(network, m)

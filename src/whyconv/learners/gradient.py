@@ -18,31 +18,31 @@ from whyconv.learners.losses import Loss, mismatch
 from whyconv.networks import Network, Setting
 
 PASSES = 3
-"""Forward passes that a training step on an example is worth: forward, and two products back."""
+"""Cost of a training step on one example in forward passes: one forward, two products backward."""
 TYPICAL_EPOCHS = 1500
-"""Epochs until the loss is small are about this over sqrt(m): measured on digits, m = 50 to 10,000, 1000 for
-ConvPool and 1700 for the MLP."""
+"""The loss is small after about this many epochs over sqrt(m): measured on digits, m = 50 to 10,000, as 1000
+for ConvPool and 1700 for the MLP."""
 
 
 class Gradient(Learner, name="gradient"):
-    """Any Optax optimiser, full or minibatch, until the training loss is small or the epochs are spent.
+    """Any Optax optimiser, full batch or minibatches, until the training loss is small or epochs run out.
 
-    The rule, the same for every network: after an epoch whose mean batch loss is at most
+    The stopping rule is the same for every network: after an epoch whose mean batch loss is at most
     ``tolerance``, the loss on the whole sample is computed, and training stops if that is at most
-    ``tolerance`` too; or after ``epochs`` epochs. (Stopping at zero training *error* instead decides
-    the figures of Brutzkus & Globerson: ConvPool at m = 40 still errs on a fifth of the test then.)
+    ``tolerance`` as well; or after ``epochs`` epochs. (Stopping at zero training *error* would change the
+    figures of Brutzkus & Globerson: at m = 40 ConvPool then still has a test error of a fifth.)
 
-    ``batch`` = None takes the whole sample in every step: an epoch is one step. Each epoch goes
-    through a fresh permutation of the sample, the same for every network of a seed; a last, smaller
-    batch counts as a step. ``loss``: one of :mod:`whyconv.learners.losses`; for more than two classes the
-    cross-entropy -log softmax(f)_y. ``options`` go to the optimiser by name (``{"b1": 0.8}``).
+    ``batch`` = None uses the whole sample in every step: an epoch is one step. Each epoch uses a new
+    permutation of the sample, the same for all networks of a seed; a last, smaller batch counts as a step.
+    ``loss``: one of :mod:`whyconv.learners.losses`; for more than two classes the cross-entropy
+    -log softmax(f)_y. ``options`` go to the optimiser by name (``{"b1": 0.8}``).
 
     *Steps to a target.* With ``target_error`` the last ``held_out`` examples of the sample are not trained
-    on; training stops after the first epoch whose error on them is at most the target. A run that ends
-    otherwise has not reached it, and ``stopped`` tells why: *loss* (it fits its sample and does not
-    generalise), *cap* (the epochs are spent) or *diverged*. An answer, not a failure.
+    on; training stops after the first epoch whose error on them is at most the target. If a run ends without
+    reaching it, ``stopped`` says why: *loss* (it fits its sample but does not generalise), *cap* (no epochs
+    left) or *diverged*. That is a result, not a failure.
 
-    Examples of a streamed task are made batch by batch. Where every epoch has new ones, they come in order
+    Examples of a streamed task are made batch by batch. If every epoch has new ones, they are used in order,
     and the loss is the mean over the epoch's batches.
 
     Networks with an equal, faster form (tables, multiplicities) are trained in that form.
@@ -65,14 +65,16 @@ class Gradient(Learner, name="gradient"):
     @model_validator(mode="after")
     def _target(self) -> Gradient:
         if (self.target_error is None) != (self.held_out == 0):
-            raise ValueError("target_error and held_out (examples it is measured on) belong together")
+            raise ValueError("target_error is measured on held_out examples; give both settings or neither")
         return self
 
     @field_validator("optimiser")
     @classmethod
     def _known(cls, name: str) -> str:
         if not optimisers.known(name):
-            raise ValueError(f"there is no Optax optimiser {name!r}; adam, sgd, rmsprop, adadelta are some")
+            raise ValueError(
+                f"there is no Optax optimiser {name!r}; take one such as adam, sgd, rmsprop or adadelta"
+            )
         return name
 
     def compiled(self) -> Gradient:
@@ -80,14 +82,14 @@ class Gradient(Learner, name="gradient"):
         return self.model_copy(update={"rate": 1.0, "epochs": 1})
 
     def refusal(self, network: Network | None, m: int) -> str:
-        """There must be a network, and examples beside those held out."""
+        """There must be a network, and more examples than are held out."""
         if m <= self.held_out:
             return (
-                f"m = {m} examples were given, and held_out = {self.held_out} are not trained on; take more"
+                f"m = {m} examples were given, but held_out = {self.held_out} are not trained on; take more"
             )
         if registry.find("loss", self.loss).companions["unbounded"]:
             return (
-                f"loss = {self.loss} was given, which has no minimum, and {self.name} stops once the loss is "
+                f"loss = {self.loss} was given, which has no minimum, but {self.name} stops once the loss is "
                 "small; take another loss"
             )
         return mismatch(self.loss, network) or super().refusal(network, m)
@@ -97,13 +99,12 @@ class Gradient(Learner, name="gradient"):
         return m - self.held_out
 
     def form(self, network: Network, setting: Setting) -> Network:
-        """The equal form that is fastest for these inputs, this many rows a step and this optimiser."""
+        """The equal form that is fastest for these inputs, rows per step and optimiser."""
         rows = min(self.batch or setting.rows, self.trained(setting.rows))
         elementwise = self.optimiser in optimisers.ELEMENTWISE
         return network.faster(setting._replace(rows=rows, elementwise=elementwise))
 
     def start(self, job: Job) -> Running:
-        """Fresh parameters and optimiser state."""
         assert job.network is not None
         params, inner = self.programs(job).begin(job.init, job.shape)
         rate = jnp.asarray(self.rate, inner.hyperparams["learning_rate"].dtype)
@@ -124,7 +125,7 @@ class Gradient(Learner, name="gradient"):
         )
 
     def advance(self, job: Job, state: Running, steps: int) -> Running:
-        """At most ``steps`` steps; where every epoch has new examples, no further than the present one."""
+        """At most ``steps`` steps; if every epoch has new examples, only to the end of the current one."""
 
         def whole(number: int) -> Any:
             return np.asarray(number, state.epoch.dtype)
@@ -136,7 +137,7 @@ class Gradient(Learner, name="gradient"):
         return self.programs(job).segment(state, data, job.batches, whole(steps), whole(self.epochs))
 
     def _data(self, job: Job, state: Running, whole: Callable[[int], Any]) -> Data:
-        """The prepared sample; or what batches are made of, in the order of the present epoch."""
+        """The prepared sample; or what batches are made from, in the order of the current epoch."""
         if job.feed is None:
             if "data" not in job.kept:
                 x = self.programs(job).prepare(job.sample.x)
@@ -151,17 +152,15 @@ class Gradient(Learner, name="gradient"):
         return job.kept["data"]
 
     def programs(self, job: Job) -> Programs:
-        """The compiled programs for a job."""
         assert job.network is not None
         return programs(job.network, self.compiled(), job.feed.maker if job.feed is not None else None)
 
     def progress(self, state: Running) -> float:
-        """Epochs done, with the share of the present one, over epochs allowed; 1 once stopped."""
+        """Epochs done, including a share of the current one, over epochs allowed; 1 once stopped."""
         done = (int(state.epoch) + float(state.share)) / self.epochs
         return 1.0 if bool(state.stopped) else min(done, 1 - 1e-9)
 
     def finish(self, job: Job, state: Running) -> Fit:
-        """The trained network as a predictor."""
         assert job.network is not None
         score = self.programs(job).score
         trained, epochs = self.trained(job.m), int(state.epoch)
@@ -197,7 +196,7 @@ class Gradient(Learner, name="gradient"):
         return "loss" if at_most(state.loss, self.tolerance) else "cap"
 
     def cost(self, network: Network | None, shape: tuple[int, ...], m: int) -> Cost:
-        """Three forward passes an example and epoch (forward, two products back)."""
+        """Three forward passes per example and epoch (one forward, two products backward)."""
         assert network is not None
         forward = network.load(shape, max(m, min(self.batch or m, network.chunk)))
         epoch = PASSES * forward.flops

@@ -28,7 +28,7 @@ class Layers(NamedTuple):
 
 
 class Layerwise(Learner, name="layerwise"):
-    """LW_CNN: gradient descent on the filters with half of the sample, then on the readout with the other.
+    """LW_CNN: gradient descent on the filters with half the sample, then on the readout with the other half.
 
     S_1 = the first ceil(m/2) examples, S_2 = the rest.
     W^(t) = W^(t-1) - eta_1 dL_1/dW (W^(t-1), a^(0)),  t = 1..T_1;
@@ -36,7 +36,7 @@ class Layerwise(Learner, name="layerwise"):
 
     Symbols: ``first_steps`` = T_1, ``second_steps`` = T_2, ``first_rate`` = eta_1 and ``second_rate``
     = eta_2 (None for the theorem's largest: 1/(4k(T_1+1)), and 0.99 * 8k), logistic loss. The network
-    has to start as the theorem does (``init_law = sphere``).
+    must start as in the theorem (``init_law = sphere``).
 
     Reported, not enforced: the conditions of Theorem 5.1, namely eta_1 <= 1/(4k(T_1+1)),
     eta_2 < 8k, r <= eta_1/200, k > 8d^3, and that each class has at least a third of S_1.
@@ -51,7 +51,7 @@ class Layerwise(Learner, name="layerwise"):
     tolerance: float = Field(1e-3, ge=0)
 
     def refusal(self, network: Network | None, m: int) -> str:
-        """Only ConvPool has the two layers the algorithm speaks of."""
+        """Only ConvPool has the two layers of the algorithm."""
         del m
         return (
             "" if isinstance(network, ConvPool) else "the learner layerwise trains the network conv-pool only"
@@ -65,7 +65,6 @@ class Layerwise(Learner, name="layerwise"):
         )
 
     def start(self, job: Job) -> Layers:
-        """The network's initialisation."""
         network = _conv_pool(job.network)
         params = network.init(job.init, job.shape)
         zero = jnp.zeros((), int)
@@ -87,12 +86,12 @@ class Layerwise(Learner, name="layerwise"):
         return second_layer(state, network.prepare(x[half:]), y[half:], until)
 
     def progress(self, state: Layers) -> float:
-        """Steps on the readout over steps allowed; 1 once L_2 is small, or no number any more."""
+        """Steps on the readout over steps allowed; 1 once L_2 is small or not finite."""
         stopped = at_most(state.loss, self.tolerance) or np.isnan(float(state.loss))
         return 1.0 if stopped else int(state.second) / self.second_steps
 
     def finish(self, job: Job, state: Layers) -> Fit:
-        """The network as a predictor; the conditions of the theorem as facts."""
+        """The network as a predictor, with the theorem's conditions as facts."""
         network = _conv_pool(job.network)
         params = {"w": state.w, "a": state.a}
         trace = np.asarray(state.trace)
@@ -143,7 +142,7 @@ def _conv_pool(network: Network | None) -> ConvPool:
 
 @once
 def programs(network: ConvPool, learner: Layerwise) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Compiled: some steps of the first layer; some of the second, on fixed features."""
+    """Compiled programs: some steps of the first layer; some of the second, on fixed features."""
     eta_1, eta_2 = learner.rates(network.channels)
 
     def mean_loss(w: jax.Array, a: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:

@@ -1,7 +1,7 @@
-"""Losses l(f, y), example by example: scores f and labels y, in the order of Optax.
+"""Losses l(f, y) per example, with arguments in Optax's order: scores f, labels y.
 
 Labels are -1 or 1, and f has the shape of y. A loss for ``several`` scores per example gets f of shape
-(example, class) and the numbers of the classes as y. Learners take the mean over examples and differentiate.
+(example, class), and y holds class numbers. Learners take the mean over examples and differentiate.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ Loss = Annotated[str, Choice("loss")]
 def loss(
     name: str, *, several: bool = False, unbounded: bool = False, version: int = 1
 ) -> Callable[[Plain], Plain]:
-    """Add ``function(f, y)`` as a loss, of ``several`` scores per example, or ``unbounded`` from below."""
+    """Add ``function(f, y)`` as a loss: for ``several`` scores per example, or ``unbounded`` from below."""
     about = {"several": several, "unbounded": unbounded}
     return adding("loss", name, "f", "y", version=version, settings=False, companions=about)
 
 
 def mismatch(name: str, network: Network | None) -> str:
-    """Why the loss is not for this network, in a sentence; empty if it is."""
+    """Why the loss does not suit this network; empty if it does."""
     several = registry.find("loss", name).companions["several"]
     if network is None or (network.score_count > 1) == several:
         return ""
     return (
-        f"loss = {name} was given for a network of {network.score_count} outputs; the loss is "
-        "cross-entropy for several outputs, and another one for a single output"
+        f"loss = {name} was given for a network of {network.score_count} outputs; take "
+        "cross-entropy for several outputs, another loss for a single one"
     )
 
 
@@ -44,7 +44,7 @@ def logistic(f: jax.Array, y: jax.Array) -> jax.Array:
 
 @loss("hinge")
 def hinge(f: jax.Array, y: jax.Array) -> jax.Array:
-    """max(0, 1 - y f), with the derivative 0 at its kink."""
+    """max(0, 1 - y f), with derivative 0 at the kink."""
     return jnp.where(y * f < 1, 1 - y * f, 0.0)
 
 
@@ -56,7 +56,7 @@ def squared(f: jax.Array, y: jax.Array) -> jax.Array:
 
 @loss("correlation", unbounded=True)
 def correlation(f: jax.Array, y: jax.Array) -> jax.Array:
-    """-y f, which has no minimum: for learners that take a given number of steps in a bounded set."""
+    """-y f, which has no minimum: for learners that take a fixed number of steps in a bounded set."""
     return -y * f
 
 

@@ -1,4 +1,4 @@
-"""The linear support vector machine: hard margin where the sample is separable, else a tuned soft one."""
+"""The linear support vector machine: hard margin if the sample is separable, else a tuned soft one."""
 
 from __future__ import annotations
 
@@ -13,35 +13,34 @@ from whyconv.learners import Cost, Fit, Job, Learner
 from whyconv.networks import Network
 
 SEPARABLE = 1e-6
-"""Of a large sample: t above which it counts as separable."""
+"""A large sample counts as separable if t is above this."""
 SMALL = 1e7
-"""m * inputs^1.5 up to which the quadratic program is solved; about a second at most."""
+"""The quadratic program is solved up to this m * inputs^1.5; that takes about a second."""
 NOT_FOUND = "not found"
 NO_SCORE = 1e-9
-"""A score below this part of |w| |x| counts as 0. Inputs that are orthogonal to w occur (patterns that were
-never seen where they are), and the sign of a rounding error would differ between processors."""
+"""A score below this fraction of |w| |x| counts as 0. Inputs orthogonal to w do occur (patterns never seen at
+their position), and the sign of a rounding error differs between processors."""
 
 
 class LinearSVM(Learner, name="svm"):
     """Linear SVM on the whole input: hard margin if the sample is separable, else a tuned soft one.
 
-    1. The hard margin, min |w|^2 s.t. y_i w.x_i >= 1, with the proof that it is the least up to a part of
-       10^-9; or the proof that no w has y_i w.x_i > 0 for every i: a combination of the examples that
-       vanishes (:func:`.max_margin.least_norm`).
-    2. If not separable, the soft margin with squared hinge loss, its C chosen from ``grid`` on the last
-       fifth of the sample and refitted on all of it.
+    1. The hard margin, min |w|^2 s.t. y_i w.x_i >= 1, with a proof that |w| is least up to a relative 10^-9;
+       or a proof that no w has y_i w.x_i > 0 for every i: a convex combination of the y_i x_i that vanishes
+       (:func:`.max_margin.least_norm`).
+    2. If not separable, the soft margin with squared hinge loss; C is chosen from ``grid`` on the last fifth
+       of the sample, and the machine refitted on all of it.
 
-    On large samples (m * inputs^1.5 above 10^7) both by Newton's method instead
-    (:mod:`.margin_path`): separable means that t = max min_i y_i w.x_i over |w_j| <= 1 is proved
-    to be above 10^-6, not separable that it is proved to be below, and the hard margin is accepted with a
-    duality gap of at most 10^-6.
+    Large samples (m * inputs^1.5 above 10^7) use Newton's method for both (:mod:`.margin_path`): separable
+    means that t = max min_i y_i w.x_i over |w_j| <= 1 is proved to be above 10^-6, not separable that it is
+    proved to be below, and the hard margin is accepted with a duality gap of at most 10^-6.
 
-    Where neither is proved the soft margin is taken, and ``separable`` says *not found*. Where the sample is
-    proved to be separable and the hard margin is not solved, the trial fails.
+    If neither is proved, the soft margin is used and ``separable`` is *not found*. If the sample is proved
+    separable but the hard margin is not solved, the trial fails.
 
-    No bias, like the networks; a score that is 0 up to rounding is 0, which counts as the label -1. A
-    solver that does not converge makes the trial fail; its stopped iterate is never counted as a result
-    (libsvm with C = 10^6 stopped at .296 where the solution has .19).
+    No bias, like the networks; a score that is 0 up to rounding is 0 and predicts -1. If a solver does not
+    converge the trial fails; its last iterate is never a result (libsvm with C = 10^6 stopped at .296 where
+    the solution has .19).
     """
 
     version: ClassVar[int] = 3
@@ -55,15 +54,15 @@ class LinearSVM(Learner, name="svm"):
     @classmethod
     def _positive(cls, grid: tuple[float, ...]) -> tuple[float, ...]:
         if not grid or min(grid) <= 0:
-            raise ValueError("grid must hold at least one C, and only positive ones")
+            raise ValueError("grid must hold at least one C, all of them positive")
         return grid
 
     def start(self, job: Job) -> np.ndarray:
-        """The weights, not a number until there are any."""
+        """The weights, NaN until they are found."""
         return np.full(math.prod(job.shape) + 2, np.nan)
 
     def advance(self, job: Job, state: np.ndarray, steps: int) -> np.ndarray:
-        """Everything in one go: [weights, whether separable (not a number: not found), C]."""
+        """Everything in one step: [weights, whether separable (NaN: not found), C]."""
         del state, steps
         x = np.asarray(job.sample.x[: job.m], np.float64).reshape(job.m, -1)
         y = np.asarray(job.sample.y[: job.m], np.float64)
@@ -98,7 +97,7 @@ class LinearSVM(Learner, name="svm"):
         if end.separator is not None:
             return np.append(end.separator.vector, [1.0, math.inf])
         if end.low > SEPARABLE:
-            raise ArithmeticError("the sample is separable, and its hard margin was not solved")
+            raise ArithmeticError("the sample is separable, but its hard margin was not solved")
         kept = len(rows) * 4 // 5
         margins, weights, accuracy = SoftMargins(rows[:kept]), np.zeros(rows.shape[1]), {}
         for c in sorted(self.grid):
@@ -120,13 +119,12 @@ class LinearSVM(Learner, name="svm"):
 
         kept = max(1, len(y) * 4 // 5)
         if len(np.unique(y[:kept])) < 2:
-            raise ValueError("the sample holds one class only, so a soft margin cannot be tuned on it")
+            raise ValueError("the sample has only one class, so no soft margin can be tuned on it")
         accuracy = {c: fitted(c, kept).score(x[kept:], y[kept:]) for c in self.grid}
         best = max(self.grid, key=lambda c: accuracy[c])
         return fitted(best, len(y)).coef_[0], best
 
     def progress(self, state: np.ndarray) -> float:
-        """Done once there are weights."""
         return 0.0 if np.isnan(state[0]) else 1.0
 
     def finish(self, job: Job, state: np.ndarray) -> Fit:
@@ -147,7 +145,7 @@ class LinearSVM(Learner, name="svm"):
         )
 
     def cost(self, network: Network | None, shape: tuple[int, ...], m: int) -> Cost:
-        """Iterations of m * min(m, inputs)^2 operations, a soft margin counted with the longest run."""
+        """Iterations of m * min(m, inputs)^2 operations; the longest run includes a soft margin."""
         del network
         inputs = math.prod(shape)
         rounds, copies = (20, 10) if small(m, inputs) else (10, 6)
@@ -156,7 +154,7 @@ class LinearSVM(Learner, name="svm"):
 
 
 def scores(weights: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """w.x for every row of ``x``, 0 where that is nothing but rounding."""
+    """w.x for every row of ``x``, 0 where it is only rounding error."""
     found = x @ weights
     possible = np.linalg.norm(weights) * np.linalg.norm(x, axis=1)
     return np.where(np.abs(found) <= NO_SCORE * possible, 0.0, found)

@@ -1,4 +1,4 @@
-"""Architecture search over the order of the bits, with training a network over windows as the evaluation."""
+"""Architecture search over the order of the bits; an evaluation trains a network over windows."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from whyconv.spec import once
 
 
 class Searching(NamedTuple):
-    """The state: evaluations done, the order kept, its loss, the last error and its order."""
+    """The state: evaluations done, the best order and its loss, the last error and its order."""
 
     evaluated: jax.Array
     order: jax.Array
@@ -25,7 +25,7 @@ class Searching(NamedTuple):
 
 
 class Programs(NamedTuple):
-    """Compiled: first parameters; some evaluations; training with one order; scores with one order."""
+    """Compiled programs: initial parameters; some evaluations; training and scores with one order."""
 
     begin: Callable[..., Any]
     segment: Callable[..., Searching]
@@ -36,16 +36,16 @@ class Programs(NamedTuple):
 class OrderSearch(Learner, name="order-search"):
     """Looks for an order of the bits in which a network over windows learns; counts its evaluations.
 
-    Section 5 of the paper: with the order unknown, someone who searches for the architecture has to find
-    windows that hold the pattern. One *evaluation* of an order trains the network on the bits in that order,
-    ``steps`` steps of full-batch gradient descent with ``rate`` on the hinge loss, from the same start. The
-    search ends when the error on the last ``held_out`` examples is at most ``target_error``, or after
-    ``evaluations`` of them. ``strategy``:
+    Section 5 of the paper: if the order is unknown, an architecture search has to find windows that hold the
+    pattern. One *evaluation* of an order trains the network on the bits in that order: ``steps`` steps of
+    full-batch gradient descent with ``rate`` on the hinge loss, always from the same start. The search ends
+    when the error on the last ``held_out`` examples is at most ``target_error``, or after ``evaluations``
+    evaluations. ``strategy``:
 
-    - *random*: every order is drawn afresh;
-    - *climb*: two random places are swapped, and the swap is kept if the training loss does not rise;
-    - *greedy*: bits in the order of their correlation with the label, |mean of y x_i|, measured on the
-      whole sample first and on random halves of it afterwards.
+    - *random*: every order is drawn independently;
+    - *climb*: two random positions are swapped, and the swap is kept if the training loss does not rise;
+    - *greedy*: bits are sorted by their correlation with the label, |mean of y x_i|, measured on the whole
+      sample first and on random halves of it afterwards.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"
@@ -58,12 +58,12 @@ class OrderSearch(Learner, name="order-search"):
     held_out: int = Field(512, ge=1, le=1_000_000)
 
     def refusal(self, network: Network | None, m: int) -> str:
-        """Only networks over windows care for the order, and some examples must be left to train on."""
+        """Only networks over windows depend on the order, and some examples must be left to train on."""
         if not isinstance(network, CNN):
-            return "the learner order-search trains networks over windows: cnn, lcn, partly-shared"
+            return "the learner order-search trains networks over windows; take cnn, lcn or partly-shared"
         if m <= self.held_out:
             return (
-                f"m = {m} examples were given, and held_out = {self.held_out} are not trained on; take more"
+                f"m = {m} examples were given, but held_out = {self.held_out} are not trained on; take more"
             )
         return ""
 
@@ -72,7 +72,7 @@ class OrderSearch(Learner, name="order-search"):
         return m - self.held_out
 
     def form(self, network: Network, setting: Setting) -> Network:
-        """Tables, where inputs are signs."""
+        """Tables, if inputs are signs."""
         return network.faster(setting._replace(rows=self.trained(setting.rows), elementwise=True))
 
     def compiled(self) -> OrderSearch:
@@ -80,7 +80,6 @@ class OrderSearch(Learner, name="order-search"):
         return self.model_copy(update={"evaluations": 1})
 
     def start(self, job: Job) -> Searching:
-        """Nothing evaluated yet."""
         zero, plain = jnp.zeros((), int), jnp.arange(job.shape[0])
         return Searching(zero, plain, jnp.full((), jnp.inf, float), jnp.ones((), float), plain)
 
@@ -117,7 +116,7 @@ class OrderSearch(Learner, name="order-search"):
         return Fit(lambda x: np.asarray(score(trained, x, state.found)), facts, {}, trained)
 
     def cost(self, network: Network | None, shape: tuple[int, ...], m: int) -> Cost:
-        """Three forward passes a step, for an eighth of the evaluations (the cap is generous) and for all."""
+        """3 forward passes per step, for an eighth of the evaluations (the cap is generous) and for all."""
         assert network is not None
         forward = network.load(shape, max(m, 1024))
         longest = 3.0 * forward.flops * self.steps * self.evaluations
@@ -125,7 +124,7 @@ class OrderSearch(Learner, name="order-search"):
 
 
 class _Search:
-    """The functions that get compiled: pure, of arrays, for one network and learner."""
+    """The functions to compile for one network and learner: pure functions of arrays."""
 
     def __init__(self, network: Network, learner: OrderSearch) -> None:
         self.network, self.learner = network, learner
@@ -163,7 +162,6 @@ class _Search:
     def propose(
         self, state: Searching, x: jax.Array, y: jax.Array, m: jax.Array, key: jax.Array
     ) -> jax.Array:
-        """The next order to evaluate."""
         n = x.shape[1]
         if self.learner.strategy == "greedy":
             half = jax.random.bernoulli(key, 0.5, y.shape) | (state.evaluated == 0)
@@ -204,7 +202,6 @@ class _Search:
 
 @once
 def programs(network: Network, learner: OrderSearch) -> Programs:
-    """The compiled programs of one network and learner."""
     search = _Search(network, learner)
     return Programs(
         jax.jit(network.init, static_argnums=1),

@@ -16,13 +16,13 @@ from whyconv.networks import Network
 from whyconv.spec import once
 
 BIAS = "b"
-"""The entry of the parameters that moves by the bias rate."""
+"""The parameter whose step size is the bias rate."""
 CHUNK = 128
-"""Examples in one pass; the sample is laid out in such pieces."""
+"""Examples per pass; the sample is cut into pieces of this size."""
 
 
 class Descent(NamedTuple):
-    """The state, with the grid on the first axis: parameters, moments, steps, losses before the last step."""
+    """The state, the grid on the first axis: parameters, moments, steps, losses before the last step."""
 
     params: Any
     moments: Any
@@ -39,7 +39,7 @@ class Laid(NamedTuple):
 
 
 class Programs(NamedTuple):
-    """Compiled: the network's start; the layout of a sample; some steps; scores."""
+    """Compiled programs: initial parameters; the layout of a sample; some steps; scores."""
 
     init: Callable[..., Any]
     lay: Callable[..., Laid]
@@ -52,13 +52,13 @@ class Projected(Learner, name="projected"):
 
     theta <- P(theta - rate * gradient of the mean loss), the threshold b with ``bias_rates`` in place of
     ``rates``; P is the network's own constraint (unit ball, b >= 0). Every pair of a rate and a bias rate is
-    trained on the same sample from the same start, all in one program, since they read the same examples;
-    the trial keeps the pair that does best on the task, as the authors' protocol does. The grid is
-    therefore the tuning budget, and the same for every network that gets this learner.
+    trained on the same sample from the same start, all in one program that reads the examples once; the
+    trial keeps the pair that does best on the task, following the authors' protocol. The grid is thus the
+    tuning budget, the same for every network with this learner.
 
     ``loss``: one of :mod:`whyconv.learners.losses`, such as squared (y - f)^2 or correlation -y f.
     ``optimiser``: *gd*, which is equivariant to rotations, or *adam*, which is not.
-    Cost: 3 forward passes an example, step and pair.
+    Cost: 3 forward passes per example, step and pair.
     """
 
     reference: ClassVar[str] = "Lahoti et al., experiments (step sizes from the authors' discussion page)"
@@ -91,21 +91,20 @@ class Projected(Learner, name="projected"):
         return self.model_copy(update=same)
 
     def refusal(self, network: Network | None, m: int) -> str:
-        """The loss must be for as many scores as the network gives."""
+        """The loss must suit the network's number of scores."""
         return mismatch(self.loss, network) or super().refusal(network, m)
 
     def trains(self, network: Network) -> Network:
-        """The network whose parameters move: the one given."""
+        """The network that is trained: the one given."""
         return network
 
     def start(self, job: Job) -> Descent:
-        """The network's own start, once for every pair."""
+        """The network's initial parameters, repeated for every pair."""
         assert job.network is not None
         program = programs(self.trains(job.network), self.compiled())
         return self.begin(job, program.init(job.init, job.shape))
 
     def begin(self, job: Job, params: Any) -> Descent:
-        """Descent from given parameters."""
         size = len(self.grid)
         grid = jax.tree.map(lambda part: np.broadcast_to(np.asarray(part), (size, *part.shape)), params)
         zero = jnp.zeros((), int)
@@ -128,7 +127,6 @@ class Projected(Learner, name="projected"):
         return int(state.step) / self.steps
 
     def fits(self, job: Job, state: Descent) -> list[Fit]:
-        """One for every pair of the grid."""
         return [self._fit(job, state, place) for place in range(len(self.grid))]
 
     def finish(self, job: Job, state: Descent) -> Fit:
@@ -156,7 +154,7 @@ class Projected(Learner, name="projected"):
         return Fit(lambda x: np.asarray(score(params, x)), facts, {}, params)
 
     def cost(self, network: Network | None, shape: tuple[int, ...], m: int) -> Cost:
-        """Three forward passes an example, step and pair; small samples fill a piece all the same."""
+        """Three forward passes per example, step and pair; a small sample costs as much as a full piece."""
         assert network is not None
         rows = -(-m // CHUNK) * CHUNK if m > 32 else 32
         work = PASSES * self.trains(network).load(shape, rows).flops * self.steps * len(self.grid)
@@ -166,7 +164,7 @@ class Projected(Learner, name="projected"):
 
 
 class Descending:
-    """The functions that get compiled: pure, of arrays, for one network and learner."""
+    """The functions to compile for one network and learner: pure functions of arrays."""
 
     def __init__(self, network: Network, learner: Projected) -> None:
         self.network, self.adam = network, learner.optimiser == "adam"
@@ -182,7 +180,7 @@ class Descending:
         return Laid(jnp.moveaxis(x.reshape(shape), axis, 0), y.reshape(-1, count), m)
 
     def losses(self, params: Any, x: jax.Array, y: jax.Array, counts: jax.Array) -> Any:
-        """The summed losses of a piece, summed over the grid for the gradient, and one by one."""
+        """The loss of a piece, summed over the grid (for the gradient) and for each member."""
         each = (counts * self.pointloss(self.applied(params, x), y)).sum(axis=1)
         return each.sum(), each
 
@@ -202,7 +200,6 @@ class Descending:
         return jax.tree.map(lambda part: part / data.m, total)
 
     def step(self, state: Descent, data: Laid, rates: tuple[jax.Array, jax.Array]) -> Descent:
-        """One projected step of every member."""
         loss, grad = self.gradient(state.params, data)
         moments = state.moments
         if self.adam:

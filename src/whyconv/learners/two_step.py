@@ -37,12 +37,12 @@ class TwoStep(Learner, name="two-step"):
        the threshold and leave the gradient; one step of size ``rate_2``, 10^3 k if not given; normalised.
     Last, b = ``bias_2``.
 
-    k = patches, d = patch_dim. The algorithm is reconstructed from second-hand text. The second step helps in
-    the regime 3 sigma <= b_1 < alignment after step one, which the literal 1/32 meets only for small sigma:
-    the row says whether it did (``denoises_step_one``), with ``alignment_step_one``. Outside of it the
-    squared loss turns the filters round, since noise that passes the threshold makes f too large; the
-    default is therefore the correlation -y f. ``fresh`` takes the second half of the sample for step two.
-    ``normalise``: to the unit *sphere*, or into the *ball* (as the summary has it).
+    k = patches, d = patch_dim. The algorithm is reconstructed from secondary sources. The second step helps
+    if 3 sigma <= b_1 < alignment after step one, which the literal 1/32 meets only for small sigma: the row
+    reports whether it did (``denoises_step_one``), and ``alignment_step_one``. Otherwise the squared loss
+    flips the filters, since noise that passes the threshold makes f too large; the default is therefore
+    the correlation -y f. ``fresh`` uses the second half of the sample for step two. ``normalise``: to the
+    unit *sphere*, or into the *ball* (as in the summary).
     """
 
     reference: ClassVar[str] = "Lahoti et al., upper bounds for LCN and CNN"
@@ -56,11 +56,11 @@ class TwoStep(Learner, name="two-step"):
     normalise: Literal["sphere", "ball"] = "sphere"
 
     def refusal(self, network: Network | None, m: int) -> str:
-        """A sum of soft thresholds, and two examples where each step takes its own."""
+        """The network must be a sum of soft thresholds; ``fresh`` needs two examples."""
         if network is not None and not (isinstance(network, Threshold) and plain(network)):
             return "two-step trains the lsa networks without second layer and with activation lsa; take one"
         if self.fresh and m < 2:
-            return f"m = {m} was given, and fresh = true needs an example for each step; take 2 or more"
+            return f"m = {m} was given, but fresh = true needs an example for each step; take 2 or more"
         return mismatch(self.loss, network) or super().refusal(network, m)
 
     def first_bias(self, shape: tuple[int, ...]) -> float:
@@ -80,7 +80,6 @@ class TwoStep(Learner, name="two-step"):
         return Steps(params, params, jnp.zeros((), int))
 
     def advance(self, job: Job, state: Steps, steps: int) -> Steps:
-        """The next of the two steps."""
         del steps
         assert isinstance(job.network, Threshold)
         first, number = int(state.step) == 0, state.step.dtype
@@ -95,7 +94,6 @@ class TwoStep(Learner, name="two-step"):
         return Steps(params, params if first else state.first, state.step + 1)
 
     def progress(self, state: Steps) -> float:
-        """None, one or both steps."""
         return int(state.step) / DONE
 
     def finish(self, job: Job, state: Steps) -> Fit:
@@ -125,13 +123,12 @@ class TwoStep(Learner, name="two-step"):
 
 @once
 def scored(network: Threshold) -> Any:
-    """The compiled network."""
     return jax.jit(lambda params, x: network.apply(params, network.prepare(x)))
 
 
 @once
 def taken(network: Threshold, loss: str, normalise: str) -> Any:
-    """The compiled step on the examples ``begin`` to ``end``, normalised."""
+    """The compiled step on examples ``begin`` to ``end``, with normalisation."""
     descending = Descending(network, Projected.model_validate({"rates": (1.0,), "loss": loss}))
 
     @jax.jit

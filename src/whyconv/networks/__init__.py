@@ -1,4 +1,4 @@
-"""Networks: hypothesis classes. They know nothing of tasks and of training."""
+"""Networks: hypothesis classes. They know nothing about tasks or training."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ Params = Any
 class Setting(NamedTuple):
     """What a faster, equal form of a network may rely on.
 
-    ``shape``: that of an input; ``signs``: inputs are -1 and +1; ``rows``: examples in a step;
-    ``elementwise``: the optimiser treats every parameter by itself, so that equal parameters with equal
+    ``shape``: the shape of an input; ``signs``: inputs are -1 and +1; ``rows``: examples per step;
+    ``elementwise``: the optimiser treats every parameter separately, so that equal parameters with equal
     gradients stay equal.
     """
 
@@ -31,8 +31,9 @@ class Setting(NamedTuple):
 
 
 class Load(NamedTuple):
-    """A forecast of forward passes: operations at the usual rate, and numbers that a copy of the parameters
-    holds. Less than the closed forms say for a form that looks up, or counts equal parameters.
+    """A forecast of forward passes: operations at the usual rate, and numbers in a copy of the parameters.
+
+    Forms that look up or count equal parameters need less than the closed forms say.
     """
 
     flops: float
@@ -42,30 +43,30 @@ class Load(NamedTuple):
 class Network(Piece):
     """A family of functions from inputs to real scores; the sign is the predicted label, sign(0) = -1.
 
-    A network whose ``score_count`` is above 1 has a score for every class, and the largest is the prediction.
+    With ``score_count`` > 1 there is a score for every class, and the largest is the prediction.
     """
 
     kind: ClassVar[str] = "network"
     example_axis: ClassVar[int] = 0
-    """The axis of the *prepared* inputs that counts examples."""
+    """The example axis of *prepared* inputs."""
     chunk: ClassVar[int] = 128
-    """Examples worth handing to ``apply`` at once where the whole sample is a batch."""
+    """Examples per call of ``apply`` if the whole sample is a batch."""
 
     @property
     def score_count(self) -> int:
-        """How many scores an example gets; single scores have the shape (examples,), others one axis more."""
+        """Scores per example; single scores have shape (examples,), several have one more axis."""
         return 1
 
     def lineage(self) -> dict[str, Any]:
-        """What the stream of initial parameters depends on; networks that share it start alike."""
+        """What the random stream of initial parameters depends on; networks that share it start alike."""
         return self.canonical()
 
     @abstractmethod
     def init(self, key: jax.Array, shape: tuple[int, ...]) -> Params:
-        """Random parameters for inputs of this shape, in the default floating type in force."""
+        """Random parameters for inputs of this shape, in the current default floating type."""
 
     def prepare(self, x: jax.Array) -> jax.Array:
-        """Inputs (example first) in the memory layout ``apply`` likes; called once, outside the loop."""
+        """Inputs (example first) in the memory layout ``apply`` expects; called once, outside the loop."""
         return x
 
     def refusal(self, shape: tuple[int, ...]) -> str:
@@ -75,7 +76,7 @@ class Network(Piece):
 
     @property
     def fixed(self) -> tuple[str, ...]:
-        """Entries of the parameters (a dictionary, then) that training leaves alone."""
+        """Names of parameters that are not trained; parameters must then be a dictionary."""
         return ()
 
     def constrain(self, params: Params) -> Params:
@@ -83,7 +84,7 @@ class Network(Piece):
         return params
 
     def derive(self, params: Params) -> Any:
-        """What ``apply`` reads: the parameters, or something made of them once for all examples of a step."""
+        """What ``apply`` reads: the parameters, or something computed from them once per step."""
         return params
 
     def faster(self, setting: Setting) -> Network:
@@ -93,12 +94,12 @@ class Network(Piece):
 
     @property
     def form(self) -> str:
-        """What a faster form has rewritten, in words; empty for a network as it is."""
+        """What a faster form has rewritten, in words; empty for the plain network."""
         return ""
 
     @abstractmethod
     def apply(self, params: Any, x: jax.Array) -> jax.Array:
-        """The score of every example of the prepared inputs ``x``, from what :meth:`derive` gives."""
+        """The scores of the prepared inputs ``x``; ``params`` is what :meth:`derive` returns."""
 
     @abstractmethod
     def parameter_count(self, shape: tuple[int, ...]) -> int:
@@ -109,7 +110,7 @@ class Network(Piece):
         """Multiplications and additions of one forward pass on one example, in closed form."""
 
     def load(self, shape: tuple[int, ...], rows: int) -> Load:
-        """What a forward pass on ``rows`` examples is going to take, for forecasts."""
+        """The forecast for a forward pass on ``rows`` examples."""
         return Load(float(self.flops(shape)) * rows, self.parameter_count(shape))
 
     def view(self, params: Params, shape: tuple[int, ...]) -> View | None:

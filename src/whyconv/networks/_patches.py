@@ -1,7 +1,7 @@
 """Windows over images: where they lie, what they hold, and pooling.
 
-Arrays are position-major, (row, column, example, channel): windows of all examples at one position are a
-matrix, and matrices of positions that share their filters lie one under the other.
+Arrays are position-major, (row, column, example, channel): the windows of all examples at one position form
+a matrix, and matrices of positions that share filters are adjacent.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ Pair = tuple[int, int]
 class Windows(NamedTuple):
     """The windows of a layer, along rows and columns.
 
-    Along each axis there are ``counts`` windows of ``kernel`` pixels, ``stride`` apart, the first of which
-    begins ``before`` pixels outside the image; pixels outside are zero.
+    Along each axis there are ``counts`` windows of ``kernel`` pixels, ``stride`` apart; the first begins
+    ``before`` pixels outside the image, where pixels are zero.
     """
 
     image: Pair
@@ -30,9 +30,9 @@ class Windows(NamedTuple):
 
     @classmethod
     def over(cls, image: Pair, kernel: Pair, stride: Pair, same: bool) -> Windows:
-        """All windows that fit; or ``same``: one for every ``stride`` pixels, with zeros put around.
+        """All windows that fit; or ``same``: one for every ``stride`` pixels, padded with zeros.
 
-        A kernel larger than the image is cut to it.
+        A kernel larger than the image is cut to its size.
         """
         kernel = min(kernel[0], image[0]), min(kernel[1], image[1])
         axes = [_axis(*sizes, same) for sizes in zip(image, kernel, stride, strict=True)]
@@ -41,11 +41,10 @@ class Windows(NamedTuple):
 
     @property
     def positions(self) -> int:
-        """How many windows there are."""
         return math.prod(self.counts)
 
     def places(self) -> np.ndarray:
-        """The pixels of every window, numbered row by row, -1 for those outside: (positions, kernel)."""
+        """The pixels of every window, numbered row by row, -1 outside the image: (positions, kernel)."""
         rows, columns = (
             self.stride[axis] * np.arange(self.counts[axis])[:, None]
             + np.arange(self.kernel[axis])
@@ -68,8 +67,8 @@ def _axis(size: int, kernel: int, stride: int, same: bool) -> Pair:
 def cut_inputs(x: jax.Array, windows: Windows) -> jax.Array:
     """Windows of images (example, row, column, channel): (row, column, example, kernel * channel).
 
-    One look-up of columns: it needs no gradient, kernels may be large, and it is three to ten times faster
-    here than shifted images, one for every pixel of the kernel.
+    One look-up of columns: no gradient is needed, kernels may be large, and this is three to ten times faster
+    than one shifted image per pixel of the kernel.
     """
     examples, *_, channels = x.shape
     pixels = windows.places()
@@ -83,8 +82,8 @@ def cut_inputs(x: jax.Array, windows: Windows) -> jax.Array:
 def cut_hidden(h: jax.Array, windows: Windows) -> jax.Array:
     """Windows of (row, column, example, channel): (row, column, example, kernel * channel).
 
-    Shifted images side by side. Their gradient is a sum of shifted images, for which a look-up has a
-    scattered sum; with one written by hand it would be as fast as this.
+    Shifted images side by side: their gradient is a sum of shifted images, that of a look-up a scattered sum.
+    (A look-up with a hand-written gradient would be as fast.)
     """
     after = [
         max((count - 1) * stride + kernel - before - size, 0)
@@ -102,9 +101,9 @@ def cut_hidden(h: jax.Array, windows: Windows) -> jax.Array:
 
 
 def pooled(h: jax.Array, size: int, name: str, pool: Callable[[jax.Array], jax.Array]) -> jax.Array:
-    """``pool``, the pooling of that ``name``, of ``size`` x ``size`` positions each; the last may be fewer.
+    """Blocks of ``size`` x ``size`` positions, the last may be smaller, pooled by ``pool``, called ``name``.
 
-    Maximum and average take all blocks at once, filled up by what changes neither.
+    Maximum and average handle all blocks at once, padded with neutral values.
     """
     rows, columns, *rest = h.shape
     if name not in ("max", "average"):
@@ -125,6 +124,6 @@ def _row_pooled(h: jax.Array, size: int, pool: Callable[[jax.Array], jax.Array])
 
 
 def pooled_counts(image: Pair, size: int) -> np.ndarray:
-    """How many positions are pooled together, (row, column)."""
+    """The number of positions in each block, (row, column)."""
     rows, columns = (np.minimum(size, length - np.arange(0, length, size)) for length in image)
     return rows[:, None] * columns

@@ -1,7 +1,7 @@
-"""Activations sigma(z), number by number, with the derivatives that the papers take at kinks: zero.
+"""Elementwise activations sigma(z), with derivative zero at kinks, as in the papers.
 
-sigma'(0) = 0 for both ReLUs and sigma'(c) = 0 for the clipped one; automatic differentiation of minima and
-maxima would give one half there, and lattice weights meet kinks all the time.
+sigma'(0) = 0 for both ReLUs, and sigma'(c) = 0 for the clipped one; automatic differentiation of minima and
+maxima would give one half there, and weights on a lattice often hit kinks.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ def activation(name: str, *, exact: Any = None, version: int = 1) -> Callable[[P
     """Add ``function(z)`` as an activation; JAX differentiates it.
 
     ``exact``, an :class:`whyconv.exact.fourier.activations.Activation`, is what the engines of
-    :mod:`whyconv.exact` know under the same name. Without it they refuse the name; training needs none.
+    :mod:`whyconv.exact` use under the same name. Without it they refuse the name; training does not need it.
     """
     return adding("activation", name, "z", version=version, companions={"exact": exact})
 

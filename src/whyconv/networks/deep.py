@@ -4,12 +4,12 @@ Layers l = 1..L on images x of rows x columns x channels, sigma = ReLU:
 
     h_0 = x,   h_l = pool(sigma(W_l h_{l-1} + b_l)),   N(x) = U h_L + c,
 
-where W_l sees windows of h_{l-1} in the first three, and all of it in the last. He initialisation,
+where W_l sees windows of h_{l-1}, and all of it in the FCN. He initialisation,
 w ~ N(0, 2/inputs of a neuron), u ~ N(0, 1/inputs of the readout), b = c = 0.
 
-Weights are stored (out, in) and windows position-major: the fastest of the layouts tried on one core, weights
-(in, out) and examples last being slower, and JAX's own convolution slower by far inside a compiled loop on
-CPU. ``bench/training_step.py`` measures this one beside PyTorch.
+Weights are stored (out, in) and windows position-major: the fastest of the layouts tried on one core. Weights
+(in, out) or examples last are slower, and JAX's own convolution is much slower inside a compiled loop on CPU.
+``bench/training_step.py`` compares this layout with PyTorch.
 """
 
 from __future__ import annotations
@@ -32,17 +32,16 @@ Params = dict[str, Any]
 Shape = tuple[int, ...]
 WIDTHS = (1024,)
 FASTEST = 6.0
-"""Training at full speed over the usual rate of forecasts. Measured on steps of ``malach.fig1``,
-``malach.fig3`` and ``lahoti.cifar``, one core: 5.6 to 7.5 for 64 neurons and more. Of 16 channels: CNN 2.9 to
-3.5, LCN 1.4 to 1.8, which has a product and filters to update for every position. FCN of width 4: 0.4 to 0.6,
-of 25: 1.9 to 2.6."""
+"""Full training speed over the usual rate of forecasts. Measured on steps of ``malach.fig1``, ``malach.fig3``
+and ``lahoti.cifar``, one core: 5.6 to 7.5 from 64 neurons. With 16 channels: CNN 2.9 to 3.5, LCN 1.4 to 1.8
+(a product and filters to update for every position). FCN of width 4: 0.4 to 0.6, of 25: 1.9 to 2.6."""
 
 
 class Deep(Network):
-    """ReLU layers on an image, and a linear readout of ``outputs`` scores; ``biases`` in all or in none."""
+    """ReLU layers on an image, a linear readout of ``outputs`` scores; ``biases`` everywhere or nowhere."""
 
     full_speed: ClassVar[int] = 60
-    """Neurons from which on products run at full speed."""
+    """The least number of neurons at which products run at full speed."""
 
     outputs: int = Field(1, ge=1, le=100_000)
     biases: bool = True
@@ -53,17 +52,18 @@ class Deep(Network):
         return self.outputs
 
     def refusal(self, shape: Shape) -> str:
-        """Inputs must be images."""
         if len(shape) != 3:
-            return f"{self.name} reads images (rows, columns, channels), and these have the shape {shape}"
+            return (
+                f"{self.name} reads images (rows, columns, channels), but these inputs have the shape {shape}"
+            )
         return ""
 
     @abstractmethod
     def thinnest(self, shape: Shape) -> int:
-        """The fewest neurons that a layer has for a window."""
+        """The fewest neurons per window of any layer."""
 
     def load(self, shape: Shape, rows: int) -> Load:
-        """Large products run at ``FASTEST`` times the usual rate, thin ones slower in proportion."""
+        """Large products run at ``FASTEST`` times the usual rate, thin ones proportionally slower."""
         usual = super().load(shape, rows)
         speed = FASTEST * min(1.0, self.thinnest(shape) / self.full_speed)
         return usual._replace(flops=usual.flops / speed)
@@ -75,7 +75,7 @@ class Deep(Network):
 
 
 class Layer(NamedTuple):
-    """Windows of ``inputs`` numbers each, ``channels`` filters for each of them, in so many ``groups``."""
+    """Windows of ``inputs`` numbers each, ``channels`` filters per window, shared in each of ``groups``."""
 
     windows: Windows
     inputs: int
@@ -87,14 +87,14 @@ class DeepCNN(Deep, name="deep-cnn"):
     """Windows with shared filters in every layer, pooling between layers, a linear readout.
 
     h_l[p] = sigma(W_l h_{l-1}[window p] + b_l) for all positions p, then pooling over ``pool`` x ``pool``
-    neighbouring positions (the last of a row may be fewer; 1: none).
+    neighbouring positions (fewer at the end of a row or column; 1: no pooling).
 
-    - ``channels``: one number a layer, from first to last.
-    - ``kernel``, ``stride``: a number, or (rows, columns); the same in every layer, and a kernel larger
-      than what is left of the image is cut to it.
+    - ``channels``: one number per layer, from first to last.
+    - ``kernel``, ``stride``: a number, or (rows, columns); the same in every layer. A kernel larger than
+      what is left of the image is cut to its size.
     - ``padding``: *valid*, windows inside the image, (n - kernel) // stride + 1 along an axis of n pixels;
-      *same*, ceil(n / stride) with zeros around, as equal on both sides as can be, the odd one at the end.
-    - ``readout``: *positions*, all that are left; *max* or *average* over them.
+      *same*, ceil(n / stride), zeros on both sides, the odd one at the end.
+    - ``readout``: *positions*, all remaining ones; *max* or *average* over them.
 
     Parameters: w[l] (groups, channels, window), b[l] (groups, channels), u (positions, outputs, channels),
     c (outputs,). A window is ordered by row, column, channel.
@@ -124,15 +124,14 @@ class DeepCNN(Deep, name="deep-cnn"):
     def _sizes(cls, sizes: int | Pair) -> int | Pair:
         rows, columns = pair(sizes)
         if min(rows, columns) < 1:
-            raise ValueError("pixels are counted from 1 on, as in 3 or [3, 5] (rows, columns)")
+            raise ValueError("give at least 1 pixel, as in 3 or [3, 5] (rows, columns)")
         return rows if rows == columns else (rows, columns)
 
     def thinnest(self, shape: Shape) -> int:
-        """The fewest channels."""
         return min(self.channels)
 
     def group_size(self, count: int) -> int:
-        """How many neighbouring positions of ``count`` along an axis share their filters: all."""
+        """How many neighbouring positions of ``count`` along an axis share filters: all."""
         return count
 
     def group_of(self, counts: Pair) -> np.ndarray:
@@ -141,7 +140,7 @@ class DeepCNN(Deep, name="deep-cnn"):
         return (rows[:, None] * (columns[-1] + 1) + columns).ravel()
 
     def windows(self, image: Pair) -> Windows:
-        """The windows over an image, or what an earlier layer made of it."""
+        """The windows over an image or over an earlier layer's output."""
         return Windows.over(image, pair(self.kernel), pair(self.stride), self.padding == "same")
 
     def layers(self, shape: Shape) -> list[Layer]:
@@ -183,7 +182,6 @@ class DeepCNN(Deep, name="deep-cnn"):
         return cut_inputs(x, self.windows((rows, columns)))
 
     def apply(self, params: Params, x: jax.Array) -> jax.Array:
-        """The scores of prepared inputs."""
         h, pool = x, self.function("pooling")
         for number, w in enumerate(params["w"]):
             if number:
@@ -212,14 +210,14 @@ class DeepCNN(Deep, name="deep-cnn"):
     def parameter_count(self, shape: Shape) -> int:
         """sum_l groups_l channels_l (window_l + 1) + outputs (positions channels_L + 1).
 
-        Without biases 0 stands for 1.
+        Without biases the + 1 are dropped.
         """
         layers = self.layers(shape)
         hidden = sum(layer.groups * layer.channels * (layer.inputs + self.biases) for layer in layers)
         return hidden + self.outputs * (self.read(layers) * self.channels[-1] + self.biases)
 
     def flops(self, shape: Shape) -> int:
-        """2 sum_l positions_l window_l channels_l, zeros around the image counted, and the readout."""
+        """2 sum_l positions_l window_l channels_l, including padding, and the readout."""
         layers = self.layers(shape)
         hidden = sum(layer.windows.positions * layer.inputs * layer.channels for layer in layers)
         return 2 * (hidden + self.outputs * self.read(layers) * self.channels[-1])
@@ -233,7 +231,7 @@ class DeepCNN(Deep, name="deep-cnn"):
 
 
 class DeepLCN(DeepCNN, name="deep-lcn"):
-    """Own filters at every position of every layer: locality without weight sharing."""
+    """Separate filters at every position of every layer: locality without weight sharing."""
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Figures 3 and 4 (LCN)"
     full_speed: ClassVar[int] = 60
@@ -256,14 +254,14 @@ class DeepPartlyShared(DeepCNN, name="deep-partly-shared"):
 
 
 class DeepFCN(Deep, name="deep-fcn"):
-    """Every neuron of every layer sees all of the layer before.
+    """Every neuron of every layer sees the whole previous layer.
 
-    The layers have the ``widths`` given, or else one common width, that which comes closest to a budget
-    of ``parameters`` in ``depth`` layers.
+    The layers have the given ``widths``, or one common width that comes closest to a budget of ``parameters``
+    in ``depth`` layers.
 
-    ``coupled``: the first weights are permuted as the pixels of a permuted image are, so that the network
-    is on such images (:func:`whyconv.pixels.pixel_order`) what the plain one is on plain images, at the
-    start and, for optimisers that treat all numbers alike, after every step.
+    ``coupled``: the first weights are permuted like the pixels of a permuted image
+    (:func:`whyconv.pixels.pixel_order`). On such images the network equals the plain one on plain images,
+    at the start and, for optimisers that treat all parameters alike, after every step.
 
     Parameters: w[l] (out, in), b[l] (out,), u (outputs, in), c (outputs,).
     """
@@ -280,25 +278,26 @@ class DeepFCN(Deep, name="deep-fcn"):
         if min(self.widths) < 1:
             raise ValueError("every layer needs at least one neuron, as in widths = [1024, 64]")
         if (self.parameters is None) != (self.depth is None):
-            raise ValueError("parameters (a budget) and depth (layers of one width) belong together")
+            raise ValueError(
+                "parameters is a budget for depth layers of one width; give both settings or neither"
+            )
         if self.parameters is not None and self.widths != WIDTHS:
-            raise ValueError("either widths are given, or else parameters and depth")
+            raise ValueError("give either widths, or parameters and depth")
         return self
 
     def thinnest(self, shape: Shape) -> int:
-        """The fewest neurons."""
         return min(self.sizes(shape))
 
     def lineage(self) -> dict[str, Any]:
-        """Coupled or not, the same random numbers."""
+        """The same random numbers, coupled or not."""
         return {name: value for name, value in self.canonical().items() if name != "coupled"}
 
     def sizes(self, shape: Shape) -> tuple[int, ...]:
         """The neurons of every layer.
 
         A common width q of d layers on n inputs takes P(q) = (d - 1) q^2 + (n + outputs + d) q + outputs
-        parameters (without biases d and the last term fall away), which grows with q: of the two integers
-        around the root of P(q) = budget the closer one is taken, the smaller if both are.
+        parameters (without biases, d and the last term are dropped), which grows with q. Of the two integers
+        around the root of P(q) = budget the closer one is used; the smaller one on a tie.
         """
         if self.parameters is None or self.depth is None:
             return self.widths
@@ -331,7 +330,6 @@ class DeepFCN(Deep, name="deep-fcn"):
         return x.reshape(len(x), math.prod(x.shape[1:]))
 
     def apply(self, params: Params, x: jax.Array) -> jax.Array:
-        """The scores of prepared inputs."""
         h = x
         for number, w in enumerate(params["w"]):
             z = h @ w.T
@@ -339,7 +337,7 @@ class DeepFCN(Deep, name="deep-fcn"):
         return self.scored(params, h @ params["u"].T)
 
     def parameter_count(self, shape: Shape) -> int:
-        """sum_l out_l (in_l + 1), readout included; 0 for 1 if no biases."""
+        """sum_l out_l (in_l + 1), including the readout; without biases the + 1 is dropped."""
         sizes = (math.prod(shape), *self.sizes(shape), self.outputs)
         return sum(after * (before + self.biases) for before, after in pairwise(sizes))
 
@@ -349,7 +347,7 @@ class DeepFCN(Deep, name="deep-fcn"):
         return 2 * sum(before * after for before, after in pairwise(sizes))
 
     def view(self, params: Params, shape: Shape) -> FirstLayer:
-        """What every neuron of the first layer weighs each pixel with."""
+        """The weights of every neuron of the first layer, as images."""
         return FirstLayer(np.asarray(params["w"][0]).reshape(-1, *shape))
 
 
@@ -359,5 +357,4 @@ def pair(sizes: int | Pair) -> Pair:
 
 
 def normal(key: jax.Array, shape: Shape, variance: float) -> jax.Array:
-    """Normal numbers of this variance."""
     return jax.random.normal(key, shape, dtype=float) * variance**0.5

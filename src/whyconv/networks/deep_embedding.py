@@ -1,9 +1,9 @@
-"""Exact embeddings of deep networks: every CNN is an LCN, and every LCN an FCN, with equal outputs.
+"""Exact embeddings of deep networks: every CNN as an LCN, and every LCN as an FCN, with equal outputs.
 
 As for one layer (:mod:`whyconv.networks.embedding`): copied filters, then zeros outside the window. Layer by
-layer, a neuron of the FCN is a channel at a position. Averages are linear, so that pooling and readout by
-average become part of the next layer's weights. A maximum takes layers of its own, ceil(log2 k) of them for
-the largest of k neurons: two meet in max(a, b) = relu(a - b) + relu(b), true for b >= 0, as after ReLU.
+layer, a neuron of the FCN is a channel at a position. Averages are linear, so average pooling and readout
+become part of the next layer's weights. A maximum of k neurons takes ceil(log2 k) extra layers of pairwise
+max(a, b) = relu(a - b) + relu(b), which holds for b >= 0, as after ReLU.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ SHARED = ("outputs", "biases", "channels", "kernel", "stride", "padding", "pool"
 
 
 def as_deep_lcn(network: DeepCNN, params: Params, shape: tuple[int, ...]) -> tuple[DeepLCN, Params]:
-    """A deep CNN, or anything between, as a locally connected network; ``shape`` is that of an input."""
+    """A deep CNN or partly shared network as an LCN; ``shape`` is the shape of an input."""
     groups = [network.group_of(layer.windows.counts) for layer in network.layers(shape)]
     copied = {
         name: [jnp.asarray(np.asarray(part)[group]) for part, group in zip(params[name], groups, strict=True)]
@@ -32,10 +32,10 @@ def as_deep_lcn(network: DeepCNN, params: Params, shape: tuple[int, ...]) -> tup
 
 
 def as_deep_fcn(network: DeepCNN, params: Params, shape: tuple[int, ...]) -> tuple[DeepFCN, Params]:
-    """A deep network over windows as a fully connected one, with positions * channels neurons a layer."""
+    """A deep network over windows as a fully connected one, with positions * channels neurons per layer."""
     if network.pool > 1 and network.pooling not in ("max", "average"):
         raise UserError(
-            f"pooling = {network.pooling} was given, and ReLUs can do max and average only; take one "
+            f"pooling = {network.pooling} was given, but ReLUs can express max and average only; take one "
             "of these."
         )
     lcn, local = as_deep_lcn(network, params, shape)
@@ -67,10 +67,10 @@ def as_deep_fcn(network: DeepCNN, params: Params, shape: tuple[int, ...]) -> tup
 def _largest(
     reading: np.ndarray, groups: np.ndarray, weights: list[np.ndarray], biases: list[np.ndarray]
 ) -> np.ndarray:
-    """How to read the largest number of every group off the last layer, after those added to the lists.
+    """Append layers that find the largest number of every group; return the matrix that reads these maxima.
 
-    ``reading`` (numbers, neurons) tells how the numbers, none of them negative, are read off the last layer
-    so far; ``groups`` tells the group of each, from 0. Numbers meet in pairs, and an odd one goes on.
+    ``reading`` (numbers, neurons) reads the numbers, all nonnegative, off the last layer so far; ``groups``
+    holds the group of each, from 0. Numbers are compared in pairs; an odd one is passed on.
     """
     from scipy.linalg import block_diag
 
@@ -91,7 +91,7 @@ def _largest(
 def dense(windows: Windows, filters: np.ndarray, channels: int) -> np.ndarray:
     """The matrix of a layer whose position p has the filters ``filters[p]``, (channels, window).
 
-    Rows: position, channel; columns: pixel, channel of the layer before.
+    Rows: position, channel; columns: pixel, channel of the previous layer.
     """
     positions, outputs, _ = filters.shape
     matrix = np.zeros((positions, outputs, math.prod(windows.image) + 1, channels))
@@ -101,7 +101,7 @@ def dense(windows: Windows, filters: np.ndarray, channels: int) -> np.ndarray:
 
 
 def averages(image: Pair, size: int) -> np.ndarray:
-    """The matrix of pooling by average, (pooled positions, positions)."""
+    """The matrix of average pooling, (pooled positions, positions)."""
     rows, columns = (np.arange(length) // size for length in image)
     counts = pooled_counts(image, size)
     group = (rows[:, None] * counts.shape[1] + columns).ravel()

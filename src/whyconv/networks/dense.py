@@ -16,17 +16,17 @@ from whyconv.pixels import grid_order
 class MLP(Network, name="mlp"):
     """One hidden layer that sees the whole input.
 
-    N(x) = sum_i a_i psi(w_i . x),  psi the ``activation``: relu, leaky-relu max(leak * z, z), or any other.
+    N(x) = sum_i a_i psi(w_i . x),  psi the ``activation``: relu, leaky-relu max(leak * z, z), or another one.
 
-    The ``width`` is given, or else matched to a budget of ``parameters`` (that of the paper's ConvPool):
+    The ``width`` is given, or matched to a budget of ``parameters`` (that of the paper's ConvPool):
     round(parameters / (inputs + 1)), at least 1. No biases, as in the paper's Eq. 8. He
     initialisation, w ~ N(0, 2/inputs), a ~ N(0, 1/width).
 
-    ``coupled``: the first weights are permuted as the pixels of a permuted square of images are
-    (:func:`whyconv.pixels.grid_order`), so that the network is on these what the plain
-    one is on plain images, at the start and, for optimisers that treat all numbers alike, after every step.
+    ``coupled``: the first weights are permuted like the pixels of a permuted square of images
+    (:func:`whyconv.pixels.grid_order`). On such images the network equals the plain one on plain images,
+    at the start and, for optimisers that treat all parameters alike, after every step.
 
-    Cost: 2 * width * (inputs + 1) FLOPs an example forward.
+    Cost: 2 * width * (inputs + 1) FLOPs per example, forward.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Eq. 8 and section 7"
@@ -38,14 +38,14 @@ class MLP(Network, name="mlp"):
     coupled: bool = False
 
     def lineage(self) -> dict[str, Any]:
-        """Coupled or not, the same random numbers."""
+        """The same random numbers, coupled or not."""
         return {name: value for name, value in self.canonical().items() if name != "coupled"}
 
     def refusal(self, shape: tuple[int, ...]) -> str:
-        """A coupled one knows the permutation of squares of square grey images."""
+        """A coupled network needs squares of square grey images."""
         if self.coupled and not (len(shape) == 2 and all(math.isqrt(size) ** 2 == size for size in shape)):
             return (
-                f"mlp with coupled = true is for squares of square grey images, and these inputs have the "
+                f"mlp with coupled = true is for squares of square grey images, but these inputs have the "
                 f"shape {shape}"
             )
         return ""
@@ -70,7 +70,6 @@ class MLP(Network, name="mlp"):
         return x.reshape(x.shape[0], -1)
 
     def apply(self, params: dict[str, Any], x: jax.Array) -> jax.Array:
-        """The scores of prepared inputs."""
         return self.function("activation")(x @ params["w"]) @ params["a"]
 
     def parameter_count(self, shape: tuple[int, ...]) -> int:

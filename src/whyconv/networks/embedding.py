@@ -1,8 +1,8 @@
-"""Exact embeddings: every CNN is an LCN, and every LCN an FCN, with equal outputs.
+"""Exact embeddings: every CNN as an LCN, and every LCN as an FCN, with equal outputs.
 
-CNN -> LCN copies the shared filters to every window; LCN -> FCN makes each filter of each window a neuron of
-its own that sees zeros outside the window. They show what the priors take away (nothing but parameters),
-and serve as oracles: three programs, one function.
+CNN -> LCN copies the shared filters to every window; LCN -> FCN makes each filter of a window a neuron with
+zero weights outside the window. They show that the priors only remove parameters, and they serve as oracles:
+three programs, one function.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Params = dict[str, Any]
 
 
 def as_lcn(network: CNN, params: Params, shape: tuple[int, ...]) -> tuple[LCN, Params]:
-    """A CNN, or anything between, as a locally connected network; ``shape`` is that of an input."""
+    """A CNN or partly shared network as an LCN; ``shape`` is the shape of an input."""
     group = network.group_of(network.windows(shape))
     names = ("filters", "activation", "cap", "frozen", "k_window", "stride")
     lcn = LCN(**{name: getattr(network, name) for name in names})
@@ -43,5 +43,5 @@ def threshold_fcn(network: Threshold, params: Params, shape: tuple[int, ...]) ->
     """The parameters of an ``lsa-fcn`` that equals a sum of soft thresholds over patches."""
     view = network.view(params, shape)
     if view is None:
-        raise ValueError(f"{network.name} with these settings is no sum of soft thresholds over patches")
+        raise ValueError(f"{network.name} with these settings is not a sum of soft thresholds over patches")
     return {"w": jnp.asarray(view.filters[None], params["w"].dtype), "b": params["b"]}

@@ -26,16 +26,15 @@ class ConvPool(Network, name="conv-pool"):
     read R^{k x d}), a of shape (k,).
 
     - ``pooling``: ``max`` as in the paper; ``average``; ``soft``, the log-mean-exp
-      (1/s) log mean_j exp(s z_j) with ``sharpness`` s, which runs from average (s -> 0) to max; or one of
+      (1/s) log mean_j exp(s z_j) with ``sharpness`` s, between average (s -> 0) and max; or one of
       your own (:mod:`whyconv.networks.poolings`).
-    - ``stride``: None for the paper's windows, one for each position; a number of coordinates below
-      the pattern's dimension lets windows of the same size overlap on the flattened input.
-    - ``init``: ``he``, w ~ N(0, 2/window), a ~ N(0, 1/k); ``sphere``, the theorem's: w uniform on
+    - ``stride``: None for the paper's windows, one per position; a number of coordinates below the pattern's
+      dimension makes windows of the same size overlap on the flattened input.
+    - ``init_law``: ``he``, w ~ N(0, 2/window), a ~ N(0, 1/k); ``sphere``, the theorem's: w uniform on
       the sphere of ``radius``, a uniform in {-1, 1}.
 
-    A running maximum over windows keeps the winner, and only the winner gets a gradient (the first
-    index on ties, none where the maximum is not positive).
-    Cost: 2 * windows * window * channels FLOPs an example forward.
+    Only the window with the maximum gets a gradient (the first one on ties, none if the maximum is not
+    positive). Cost: 2 * windows * window * channels FLOPs per example, forward.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Eq. 1"
@@ -52,7 +51,7 @@ class ConvPool(Network, name="conv-pool"):
         """(number of windows, size of a window)."""
         if len(shape) != 2:
             raise UserError(
-                f"{self.name} reads inputs of two axes (positions, window), and these have the shape "
+                f"{self.name} reads inputs of two axes (positions, window), but these have the shape "
                 f"{shape}; take another task or network."
             )
         positions, window = shape
@@ -90,7 +89,6 @@ class ConvPool(Network, name="conv-pool"):
         return self.function("pooling")(jax.nn.relu(x @ params["w"]))
 
     def apply(self, params: dict[str, Any], x: jax.Array) -> jax.Array:
-        """The scores of prepared inputs."""
         return self.features(params, x) @ params["a"]
 
     def parameter_count(self, shape: tuple[int, ...]) -> int:
@@ -103,7 +101,7 @@ class ConvPool(Network, name="conv-pool"):
         return 2 * self.channels * (windows * window + 1)
 
     def view(self, params: dict[str, Any], shape: tuple[int, ...]) -> Pooled | None:
-        """Filters and readout, where max-pooling is over whole positions."""
+        """Filters and readout, if max-pooling is over whole positions."""
         del shape
         whole = self.pooling == "max" and self.stride is None
         return Pooled(params["w"], params["a"]) if whole else None
@@ -115,8 +113,8 @@ def _max_pool() -> Callable[[jax.Array, jax.Array], jax.Array]:
 
     All windows are one matrix product; a running maximum over windows keeps one (example, channel)
     array and the winner's index, and the gradient is one matrix product with the winners. Plain
-    autodiff keeps all activations and spreads gradients over ties; three to five times slower here,
-    as is the loop over windows written out. Tested against autodiff and finite differences.
+    autodiff keeps all activations and spreads gradients over ties; it is three to five times slower here,
+    like an unrolled loop over windows. Tested against autodiff and finite differences.
     """
 
     def forward(w: jax.Array, x: jax.Array) -> tuple[jax.Array, jax.Array]:

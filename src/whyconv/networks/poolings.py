@@ -1,4 +1,4 @@
-"""Poolings: one number from the activations z of several positions, which are the first axis of an array."""
+"""Poolings: one number from the activations z of several positions, the first axis of an array."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Pooling = Annotated[str, Choice("pooling")]
 
 
 def pooling(name: str, *, version: int = 1) -> Callable[[Plain], Plain]:
-    """Add ``function(z)`` as a pooling: it takes the first axis of z away."""
+    """Add ``function(z)`` as a pooling: it reduces the first axis of z."""
     return adding("pooling", name, "z", version=version)
 
 

@@ -16,10 +16,10 @@ class RepeatedPool(Network, name="repeated-pool"):
     """Filters, ReLU and max-pooling over neighbouring positions, several times, then a linear readout.
 
     h_0[j] = x[j];  h_s[g] = max over the positions j of group g of ReLU(h_{s-1}[j] W_s),
-    N(x) = a . h_last, where the last stage pools over all positions that are left.
+    N(x) = a . h_last, where the last stage pools over all remaining positions.
 
-    Symbols: ``stages`` holds the channels k_s of every stage, ``group`` the positions pooled together
-    before the last stage (a last group may be smaller). One stage is ConvPool with max-pooling.
+    Symbols: ``stages`` holds the channels k_s of every stage, ``group`` the number of positions pooled
+    together before the last stage (the last group may be smaller). One stage is ConvPool with max-pooling.
     He initialisation, W_s ~ N(0, 2/inputs), a ~ N(0, 1/k_last).
     """
 
@@ -70,6 +70,6 @@ class RepeatedPool(Network, name="repeated-pool"):
         return total
 
     def view(self, params: dict[str, Any], shape: tuple[int, ...]) -> RowSet | None:
-        """One stage takes one maximum over all positions; more stages see who stands beside whom."""
+        """One stage takes a maximum over all positions; with more, the order of positions matters."""
         del params
         return RowSet() if len(self.stages) == 1 or self.group >= shape[0] else None

@@ -13,11 +13,11 @@ if TYPE_CHECKING:
     from whyconv.networks.window import Windowed
 
 LARGEST_TABLE = 2**27
-"""Entries of the activations' table up to which it is used: half a gigabyte in float32."""
+"""The largest number of entries of a table of activations: half a gigabyte in float32."""
 
 
 LOOK_UP = 6.0
-"""Additions of a whole table that a look-up and its scattered gradient are worth, as measured."""
+"""The measured cost of a look-up and its scattered gradient, in additions on a whole table."""
 
 
 def pays(network: Windowed, shape: tuple[int, ...], rows: int, counted: bool) -> bool:
@@ -29,7 +29,7 @@ def pays(network: Windowed, shape: tuple[int, ...], rows: int, counted: bool) ->
 
 
 def best_block(network: Windowed, shape: tuple[int, ...], rows: int) -> int:
-    """How many neighbouring windows to look up at once: fewest operations for ``rows`` examples a step."""
+    """How many neighbouring windows to look up at once: fewest operations for ``rows`` examples per step."""
 
     def operations(block: int) -> float:
         blocks = -(-network.windows(shape) // block)
@@ -49,15 +49,15 @@ class Tables(Network):
 
     *Blocks.* ``block`` = B neighbouring windows share most of their bits: together they see S = k +
     (B-1) * stride of them, so the sum of their B entries is one entry of a table of 2^S, made by adding
-    B tables along different bits. Examples look up once a block.
+    B tables along different bits. Examples need one look-up per block.
 
     *Multiplicities* (``counted``). Filters that start equal (same w, b, u) get equal gradients and
-    stay equal under any optimiser that treats every number by itself. From the theorem's start, q
+    stay equal under any optimiser that treats every parameter separately. From the theorem's start, q
     filters are 2^k types with counts c_z: the forward pass weighs each type by its count, and the
     gradient is that of a *single* copy, as in the network it stands for. Costs do not depend on q.
 
     Both equal the plain network up to rounding (tests compare every parameter after many steps).
-    Derived in this project; the paper's theorem asks for a q that could not be run otherwise.
+    Derived in this project; the q of the paper's theorem could not be run otherwise.
     """
 
     example_axis: ClassVar[int] = 0
@@ -74,16 +74,15 @@ class Tables(Network):
 
     @property
     def fixed(self) -> tuple[str, ...]:
-        """What the network keeps fixed, and the counts."""
+        """The network's fixed parameters, and the counts."""
         return (*self.network.fixed, "counts") if self.counted else self.network.fixed
 
     @property
     def form(self) -> str:
-        """What was rewritten, in words."""
         return "tables, multiplicities" if self.counted else "tables"
 
     def init(self, key: jax.Array, shape: tuple[int, ...]) -> dict[str, jax.Array]:
-        """The network's own; with multiplicities one filter of each type, and the counts."""
+        """The network's parameters; with multiplicities one filter of each type, and the counts."""
         if not self.counted:
             return self.network.init(key, shape)
         groups, k = self.network.groups(shape), self.network.window(shape)
@@ -95,7 +94,7 @@ class Tables(Network):
         }
 
     def prepare(self, x: jax.Array) -> jax.Array:
-        """(example, n) -> (example, block): what each block holds, numbered on through all blocks."""
+        """(example, n) -> (example, block): the content of each block, as an index into all tables."""
         shape = tuple(x.shape[1:])
         k, stride = self.network.window(shape), self.network.step
         span, blocks = k + (self.block - 1) * stride, -(-self.network.windows(shape) // self.block)
@@ -121,7 +120,7 @@ class Tables(Network):
         return self._by_blocks(read.reshape(len(w) * size, -1)[:windows])
 
     def _by_blocks(self, table: jax.Array) -> jax.Array:
-        """From P, (windows, 2^k), to a table a block, whose window i reads k of S bits from i * stride on."""
+        """From P, (windows, 2^k), one table per block, whose window i reads k of S bits from i * stride."""
         windows, values = table.shape
         blocks, span = -(-windows // self.block), (self.block - 1) * self.network.step
         padded = jnp.pad(table, ((0, blocks * self.block - windows), (0, 0)))
@@ -138,12 +137,12 @@ class Tables(Network):
         return params.at[x].get(mode="promise_in_bounds").sum(axis=1)
 
     def parameter_count(self, shape: tuple[int, ...]) -> int:
-        """That of the network it stands for."""
         return self.network.parameter_count(shape)
 
     def load(self, shape: tuple[int, ...], rows: int) -> Load:
-        """Operations: 2^k values for every group and window, the blocks' tables, and the look-ups, which are
-        slow. Numbers: w, b, u (with multiplicities for 2^k types, beside their counts) and the table.
+        """Operations: 2^k values per group and window, the blocks' tables, and look-ups, which are slow.
+
+        Numbers: w, b, u (with multiplicities: of 2^k types, and their counts) and the table.
         """
         k, groups = self.network.window(shape), self.network.groups(shape)
         windows = self.network.windows(shape)
@@ -154,15 +153,15 @@ class Tables(Network):
         return Load(made + 4 * LOOK_UP * rows * blocks, kinds * (groups * (k + 2 + 2**k) + windows))
 
     def flops(self, shape: tuple[int, ...]) -> int:
-        """That of the network it stands for: what the same run costs without the rewrite."""
+        """The cost of the same run without the rewrite."""
         return self.network.flops(shape)
 
 
 @cache
 def _read_counted() -> Callable[[jax.Array, jax.Array, jax.Array], jax.Array]:
-    """P[g, j, z] = sum_s counts[g, s] u[g, j, s] table[g, z, s], whose gradients are those of one copy.
+    """P[g, j, z] = sum_s counts[g, s] u[g, j, s] table[g, z, s], with the gradients of a single copy.
 
-    Window j of group g; type s. Forward as if type s stood counts[g, s] times; backward without the
+    Window j of group g; type s. Forward, type s appears counts[g, s] times; backward without the
     counts: du[g, j, s] = sum_z G[g, j, z] table[g, z, s], and each copy's share of d table.
     """
 
@@ -183,5 +182,5 @@ def _read_counted() -> Callable[[jax.Array, jax.Array, jax.Array], jax.Array]:
 
 
 def all_windows(k: int) -> jax.Array:
-    """All sign vectors of length k, row z being z in binary, -1 for 0, first bit in front: (2^k, k)."""
+    """All sign vectors of length k, row z being z in binary, -1 for 0, highest bit first: (2^k, k)."""
     return 2.0 * ((jnp.arange(2**k)[:, None] >> jnp.arange(k)[::-1]) & 1) - 1.0

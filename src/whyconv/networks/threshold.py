@@ -21,16 +21,16 @@ class Threshold(Network):
     """f(x) = sum over nodes i of phi_b(<w_i, what node i sees of x>), with |w_i| <= 1 and b >= 0.
 
     phi_b(z) = ReLU(z - b) - ReLU(-z - b), the local signal adaptivity (LSA) activation: a soft threshold,
-    odd, phi_0(z) = z, with derivative 1 where |z| > b and 0 elsewhere. There is one node a patch, all
+    odd, phi_0(z) = z, with derivative 1 where |z| > b and 0 elsewhere. There is one node per patch, all
     output weights are 1, and the threshold ``bias`` = b is one trained number; ``bias`` and ``init_scale``
-    give the start, b and w ~ N(0, init_scale^2 / inputs of a node), projected. (The paper's start is not
-    known to us. From |w| = 0.1, which has been suggested, one run in four ends in the trap b = 0 or is
-    dead from the first step, |z| < b everywhere; from |w| near 1 hardly any.)
+    give the start, b and w ~ N(0, init_scale^2 / inputs of a node), projected. (The paper's start is unknown
+    to us. From |w| = 0.1, as has been suggested, one run in four gets stuck at b = 0 or is dead from the
+    first step, |z| < b everywhere; from |w| near 1 hardly any.)
 
     ``constrained`` = False drops the ball, not b >= 0. ``activation`` = "relu" unties the two halves of
-    phi_b: ReLU(<u_i, x> - b) - ReLU(<v_i, x> - b), twice the filters. ``second_layer`` > 0 puts that many
-    ReLU neurons on top, a . ReLU(U h + c) + a_0, all trained, for labels that need two patches, which no sum
-    over patches can give; h are the nodes, summed over patches that share a filter (one number for the CNN).
+    phi_b: ReLU(<u_i, x> - b) - ReLU(<v_i, x> - b), twice the filters. ``second_layer`` > 0 adds that many
+    ReLU neurons on top, a . ReLU(U h + c) + a_0, all trained, for labels that depend on two patches, which no
+    sum over patches can express; h are the nodes, summed over patches that share a filter (one for the CNN).
 
     Prepared inputs are (block, coordinate, example): patch-major with examples last.
     """
@@ -45,20 +45,18 @@ class Threshold(Network):
 
     @abstractmethod
     def blocks(self, shape: Shape) -> tuple[int, int, int]:
-        """(how many parts the input is read in, nodes a part, entries of a part)."""
+        """(parts of the input, nodes per part, entries per part)."""
 
     @abstractmethod
     def group_size(self, blocks: int) -> int:
-        """How many neighbouring parts share their filters; the last group may be smaller."""
+        """How many neighbouring parts share filters; the last group may be smaller."""
 
     def refusal(self, shape: Shape) -> str:
-        """Inputs are patches of numbers."""
         if len(shape) == 2:
             return ""
-        return f"{self.name} reads inputs of shape (patches, patch_dim), and these have the shape {shape}"
+        return f"{self.name} reads inputs of shape (patches, patch_dim), but these have the shape {shape}"
 
     def groups(self, shape: Shape) -> int:
-        """How many sets of filters there are."""
         blocks = self.blocks(shape)[0]
         return -(-blocks // self.group_size(blocks))
 
@@ -67,12 +65,12 @@ class Threshold(Network):
         return np.arange(blocks) // self.group_size(blocks)
 
     def features(self, shape: Shape) -> int:
-        """What a second layer reads: nodes, summed over those that share a filter."""
+        """How many numbers a second layer reads: nodes, summed over those that share a filter."""
         return self.groups(shape) * self.blocks(shape)[1]
 
     @property
     def halves(self) -> int:
-        """Filters a node: 1, or 2 where the halves of the activation are untied."""
+        """Filters per node: 1, or 2 if the halves of the activation are untied."""
         return 1 if self.activation == "lsa" else 2
 
     def init(self, key: jax.Array, shape: Shape) -> dict[str, jax.Array]:
@@ -100,7 +98,6 @@ class Threshold(Network):
         return jnp.moveaxis(x.reshape(len(x), blocks, entries), 0, 2)
 
     def apply(self, params: dict[str, Any], x: jax.Array) -> jax.Array:
-        """The scores of prepared inputs."""
         w, blocks = params["w"], len(x)
         if len(w) == 1 < blocks:
             w = jnp.broadcast_to(w, (blocks, *w.shape[1:]))
@@ -120,14 +117,14 @@ class Threshold(Network):
         return params["a"] @ hidden + params["a0"]
 
     def view(self, params: dict[str, Any], shape: Shape) -> Thresholds | None:
-        """The filters of all parts and b, where the network is nothing but a sum of soft thresholds."""
+        """The filters of all parts and b, if the network is just a sum of soft thresholds."""
         if not plain(self):
             return None
         group = self.group_of(self.blocks(shape)[0])
         return Thresholds(np.asarray(params["w"], np.float64)[group], float(params["b"]))
 
     def parameter_count(self, shape: Shape) -> int:
-        """groups * nodes * entries + 1, twice the first for ReLU; (features + 2) width + 1 on top."""
+        """groups * nodes * entries + 1, the first term twice for ReLU; (features + 2) width + 1 on top."""
         _, nodes, entries = self.blocks(shape)
         top = (self.features(shape) + 2) * self.second_layer + 1 if self.second_layer else 0
         return self.groups(shape) * nodes * entries * self.halves + 1 + top
@@ -144,16 +141,14 @@ class ThresholdCNN(Threshold, name="lsa-cnn"):
     reference: ClassVar[str] = "Lahoti et al., CNN with LSA activation"
 
     def blocks(self, shape: Shape) -> tuple[int, int, int]:
-        """Every patch, one node each."""
         return shape[0], 1, shape[1]
 
     def group_size(self, blocks: int) -> int:
-        """All in one."""
         return blocks
 
 
 class ThresholdLCN(ThresholdCNN, name="lsa-lcn"):
-    """A filter of its own for every patch: f(x) = sum_i phi_b(<w_i, x_i>)."""
+    """A separate filter for every patch: f(x) = sum_i phi_b(<w_i, x_i>)."""
 
     reference: ClassVar[str] = "Lahoti et al., LCN with LSA activation"
 
@@ -175,16 +170,14 @@ class ThresholdPartlyShared(ThresholdCNN, name="lsa-partly-shared"):
 
 
 class ThresholdFCN(Threshold, name="lsa-fcn"):
-    """As many nodes as patches, each of which sees the whole input: f(x) = sum_i phi_b(<w_i, x>)."""
+    """As many nodes as patches, each seeing the whole input: f(x) = sum_i phi_b(<w_i, x>)."""
 
     reference: ClassVar[str] = "Lahoti et al., FCN with LSA activation"
 
     def blocks(self, shape: Shape) -> tuple[int, int, int]:
-        """One part with everything in it."""
         return 1, shape[0], math.prod(shape)
 
     def group_size(self, blocks: int) -> int:
-        """There is one part."""
         return 1
 
 
@@ -195,9 +188,9 @@ def plain(network: Threshold) -> bool:
 
 @cache
 def soft_threshold() -> Callable[[jax.Array, jax.Array], jax.Array]:
-    """phi_b(z) with its own derivative: one mask for both arguments, zero at the kinks.
+    """phi_b(z) with a hand-written derivative: one mask for both arguments, zero at the kinks.
 
-    A third faster in training than what automatic differentiation makes of two maxima.
+    Training is a third faster than with automatic differentiation of two maxima.
     """
 
     @jax.custom_jvp

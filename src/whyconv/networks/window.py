@@ -1,4 +1,4 @@
-"""Networks over windows of the input: CNN, LCN, anything between them, and the FCN as one great window."""
+"""Networks over windows of the input: CNN, LCN, anything between them, and the FCN as one large window."""
 
 from __future__ import annotations
 
@@ -19,17 +19,16 @@ Shape = tuple[int, ...]
 class Windowed(Network):
     """h(x) = sum_j <u^(j), sigma(W^(j) x_window(j) + b^(j))>, filters shared by groups of windows.
 
-    Window j holds k entries of x from (j-1) * stride on; there are (n - k) // stride + 1 of them
-    (n - k + 1 at stride 1: the paper's sums stop one short). Each of them has its own readout u^(j)
-    of ``filters`` = q numbers. Which windows share W and b makes the difference between the networks
-    of this module.
+    Window j holds k entries of x, starting at (j-1) * stride; there are (n - k) // stride + 1 windows
+    (n - k + 1 at stride 1: the paper's sums stop one short). Each has its own readout u^(j) of ``filters``
+    = q numbers. The networks of this module differ in which windows share W and b.
 
     Parameters: w (groups, k, q), b (groups, q), u (windows, q). Those named in ``frozen`` keep their
-    first values: the biases, in the paper's analysis and by default here.
+    initial values: the biases, in the paper's analysis and by default.
 
-    ``init_law``: *theorem* is that of Lemma 6, W uniform on {-1/k, +1/k} and b = 1/k - 1 (in the
-    order of the filters' types, which is as good as any); *normal* draws w and b from N(0, 1/k),
-    *uniform* from [-1/sqrt(k), 1/sqrt(k)] (Comment 7 expects the same of natural ones). ``readout``:
+    ``init_law``: *theorem* is that of Lemma 6, W uniform on {-1/k, +1/k} and b = 1/k - 1 (sorted by
+    type, since the order of filters does not matter); *normal* draws w and b from N(0, 1/k),
+    *uniform* from [-1/sqrt(k), 1/sqrt(k)] (Comment 7 expects the same of natural choices). ``readout``:
     u = 0, or u ~ N(0, 1 / (windows * q)).
     """
 
@@ -49,27 +48,25 @@ class Windowed(Network):
     @property
     @abstractmethod
     def step(self) -> int:
-        """From the beginning of a window to that of the next."""
+        """The distance between the starts of neighbouring windows."""
 
     @abstractmethod
     def group_size(self, windows: int) -> int:
-        """How many neighbouring windows share their filters; the last group may be smaller."""
+        """How many neighbouring windows share filters; the last group may be smaller."""
 
     @property
     def fixed(self) -> tuple[str, ...]:
-        """Biases and filters as ``frozen`` says."""
         return self.frozen
 
     def refusal(self, shape: Shape) -> str:
-        """Windows must fit into an input that is a row of numbers."""
+        """Inputs must have one axis, and windows must fit into it."""
         if len(shape) != 1:
-            return f"{self.name} reads inputs of one axis, and these have the shape {shape}"
+            return f"{self.name} reads inputs of one axis, but these have the shape {shape}"
         if self.window(shape) > shape[0]:
             return f"k_window = {self.window(shape)} does not fit into {shape[0]} entries; take a smaller one"
         return ""
 
     def windows(self, shape: Shape) -> int:
-        """How many windows there are."""
         (n,) = shape
         return (n - self.window(shape)) // self.step + 1
 
@@ -78,7 +75,6 @@ class Windowed(Network):
         return np.arange(windows) // self.group_size(windows)
 
     def groups(self, shape: Shape) -> int:
-        """How many sets of filters there are."""
         windows = self.windows(shape)
         return -(-windows // self.group_size(windows))
 
@@ -105,7 +101,7 @@ class Windowed(Network):
         return {"w": w, "b": b, "u": u}
 
     def _signs(self, key: jax.Array, groups: int, k: int) -> jax.Array:
-        """Uniform signs, (groups, k, q): equal filters side by side where there are more than types."""
+        """Uniform signs, (groups, k, q): equal filters side by side if there are more filters than types."""
         if 2**k >= self.filters:
             return jax.random.rademacher(key, (groups, k, self.filters), float)
         number, total = jnp.arange(2**k), self.filters
@@ -113,7 +109,7 @@ class Windowed(Network):
         return jnp.swapaxes(all_windows(k)[jnp.stack(types)], 1, 2)
 
     def counts(self, key: jax.Array, groups: int, k: int) -> jax.Array:
-        """How many of the q filters of each group have each of the 2^k types: multinomial, exact, any q."""
+        """How many of the q filters of each group have each of the 2^k types: multinomial, for any q."""
 
         def draw(words: Any) -> np.ndarray:
             rng = np.random.default_rng([int(word) for word in np.ravel(np.asarray(words))])
@@ -132,7 +128,6 @@ class Windowed(Network):
         return self.function("activation")(z)
 
     def apply(self, params: dict[str, Any], x: jax.Array) -> jax.Array:
-        """The scores of prepared inputs."""
         w, b, u = params["w"], params["b"], params["u"]
         if len(w) == 1:
             z = (x.reshape(-1, x.shape[2]) @ w[0]).reshape(x.shape[0], x.shape[1], -1) + b[0]
@@ -142,7 +137,7 @@ class Windowed(Network):
         return jnp.einsum("jiq,jq->i", self.sigma(z), u)
 
     def faster(self, setting: Setting) -> Network:
-        """Tables where inputs are signs and windows repeat; with multiplicities where filters do."""
+        """Tables if inputs are signs and windows repeat; with multiplicities if filters repeat."""
         shape, k, q = setting.shape, self.window(setting.shape), self.filters
         counted = self.init_law == "theorem" and self.readout == "zero" and setting.elementwise and 2**k < q
         if setting.signs and pays(self, shape, setting.rows, counted):
@@ -154,7 +149,7 @@ class Windowed(Network):
         return self.filters * (self.groups(shape) * (self.window(shape) + 1) + self.windows(shape))
 
     def flops(self, shape: Shape) -> int:
-        """2 q (k + 1) a window."""
+        """2 q (k + 1) per window."""
         return 2 * self.filters * (self.window(shape) + 1) * self.windows(shape)
 
 
@@ -176,12 +171,11 @@ class CNN(Windowed, name="cnn"):
         return self.k_window
 
     def group_size(self, windows: int) -> int:
-        """All in one."""
         return windows
 
 
 class LCN(CNN, name="lcn"):
-    """Own filters for every window: locality without weight sharing."""
+    """Separate filters for every window: locality without weight sharing."""
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Definition 11"
 
@@ -212,14 +206,11 @@ class FCN(Windowed, name="fcn"):
 
     @property
     def step(self) -> int:
-        """There is no next window."""
         return 1
 
     def window(self, shape: Shape) -> int:
-        """All n entries."""
         (n,) = shape
         return n
 
     def group_size(self, windows: int) -> int:
-        """There is one window."""
         return 1

@@ -1,4 +1,4 @@
-"""Tasks: distributions of labelled examples. They know of networks only what these show (:mod:`.views`)."""
+"""Tasks: distributions of labelled examples. They know only views of networks (:mod:`.views`)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Part = Literal["train", "test"]
 
 
 class Sample(NamedTuple):
-    """Inputs ``x``, the example on the first axis, and labels ``y``: -1 or +1, or the number of a class."""
+    """Inputs ``x``, the example on the first axis, and labels ``y``: -1 or +1, or a class number."""
 
     x: jax.Array
     y: jax.Array
@@ -35,11 +35,11 @@ class WeightedPoints(NamedTuple):
 
 
 class Task(Piece):
-    """A distribution over (input, label), label in {-1, +1}, or a number from 0 where there are more classes.
+    """A distribution over (input, label), label in {-1, +1}, or a class number from 0 if there are more.
 
-    Anything the task draws once (its patterns, say) comes from ``world``; example ``i`` comes from
-    ``jax.random.fold_in(draws, i)`` alone. A larger sample therefore contains the smaller one, and
-    training and test examples of one seed share their world.
+    Whatever is drawn once per seed (patterns, for example) comes from ``world``; example ``i`` depends on
+    ``jax.random.fold_in(draws, i)`` alone. A larger sample therefore contains the smaller one, and training
+    and test examples of a seed share their world.
     """
 
     kind: ClassVar[str] = "task"
@@ -58,14 +58,14 @@ class Task(Piece):
         """The examples with these numbers; pure and traceable."""
 
     def refusal(self, m: int, held_out: int, test_size: int) -> str:
-        """Why there are no m examples, of which some are held out, and as many tests; empty if there are."""
+        """Why there cannot be m examples, some held out, and ``test_size`` tests; empty if there can."""
         del m, held_out, test_size
         return ""
 
     def tests(self) -> Mapping[str, Task]:
-        """What a predictor is tested on, by a name that columns of the row carry; the plain test has none.
+        """The test distributions by name, which becomes part of column names; the plain test's name is empty.
 
-        All of them share this task's lineage, so that they are the same examples, shifted, say.
+        All share this task's lineage: they are the same examples, shifted for example.
         """
         return {"": self}
 
@@ -74,51 +74,51 @@ class Task(Piece):
         return self.canonical()
 
     def points(self, world: jax.Array, view: View | None, exact: bool) -> WeightedPoints | None:
-        """Inputs that stand for all, with their probabilities, where the task knows them; else None.
+        """Inputs that represent all others, with their probabilities, if the task can list them; else None.
 
-        A predictor that shows a ``view`` need not tell all inputs apart: one of each kind is enough.
-        ``exact``: also where there are so many that scoring them takes seconds.
+        A predictor with a ``view`` may score many inputs alike: one of each kind is enough.
+        ``exact``: also if there are so many that scoring them takes seconds.
         """
         del world, view, exact
 
     def facts(
         self, world: jax.Array, view: View | None, exact: bool, risk: bool
     ) -> Mapping[str, float | bool]:
-        """What the task knows of a predictor that shows this view without sampling, as columns of a row.
+        """What the task knows, without sampling, about a predictor with this view, as columns of a row.
 
-        ``exact``: also an ``exact_error`` that takes seconds, where :meth:`points` has none.
-        ``risk``: also the squared ``risk`` E (y - f)^2, and what goes with it.
+        ``exact``: also an ``exact_error`` that takes seconds, if :meth:`points` returns None.
+        ``risk``: also the squared ``risk`` E (y - f)^2, and related numbers.
         """
         del world, view, exact, risk
         return {}
 
     def data_digest(self) -> str | None:
-        """The digest of the files the task reads; None for a task that reads none."""
+        """The digest of the files that the task reads; None if it reads none."""
         return None
 
 
 class StreamedTask(Task):
-    """A task whose examples are made, batch by batch, of something it has read (images).
+    """A task whose examples are made, batch by batch, from data it has read, such as images.
 
-    What it has read is its ``stock``, whose arrays reach every compiled program as arguments. Learners that
-    can do so have examples made when a batch asks for them, and none is held.
+    These data are its ``stock``, whose arrays are arguments of every compiled program. Learners that support
+    it get their examples on demand, and none is kept.
     """
 
     @property
     def fresh(self) -> bool:
-        """Whether every epoch of training has examples of its own."""
+        """Whether every epoch of training has new examples."""
         return False
 
     @abstractmethod
     def fetch(self) -> None:
-        """Have what the task reads on this machine, checked; called once before workers start."""
+        """Find or download the data, and check them; called once, before workers start."""
 
     @abstractmethod
     def stock(self, part: Part) -> Any:
-        """The arrays that examples for training or for testing are made of."""
+        """The arrays from which training or test examples are made."""
 
     def shuffle(self, stock: Any, world: jax.Array, draws: jax.Array, epoch: int) -> Any:
-        """What the examples of an epoch have in common (an order of the stock), as NumPy arrays."""
+        """What the examples of an epoch share (an order of the stock), as NumPy arrays."""
         del stock, world, draws, epoch
         return ()
 
@@ -129,7 +129,7 @@ class StreamedTask(Task):
         """The examples with these numbers, from the stock in the order of an epoch; pure and traceable."""
 
     def examples(self, world: jax.Array, draws: jax.Array, index: jax.Array) -> Sample:
-        """The numbered training examples of the first epoch."""
+        """The training examples of the first epoch."""
         stock = self.stock("train")
         return self.assemble(stock, self.shuffle(stock, world, draws, 0), world, draws, index)
 

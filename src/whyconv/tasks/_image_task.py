@@ -1,4 +1,4 @@
-"""What tasks made of real images share: where the images come from, and the controls that go with them."""
+"""What tasks on real images share: the source of the images, and the controls."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from whyconv.tasks import Part, Sample, StreamedTask, Task, images
 from whyconv.tasks.images.catalogue import BATCHED, known
 
 CONTROLS = ("permuted", "shuffled_labels", "shift", "shifted_tests")
-"""Fields that leave the examples the same ones."""
+"""Fields that do not change which examples are drawn."""
 
 
 class ImageTask(StreamedTask):
-    """Examples made of the images of a set: training images for training, test images for testing.
+    """Examples made from an image set: training images for training, test images for testing.
 
-    ``images`` is the set's name; *auto* becomes the first of ``preference`` that is on this machine, or the
-    digits that ship with scikit-learn. ``batches`` are CIFAR-10's training batches, those found if not given.
-    Images stay bytes; examples are made of them batch by batch, inside the compiled program.
+    ``images`` is the set's name; *auto* becomes the first set of ``preference`` found on this machine, or the
+    digits that ship with scikit-learn. ``batches`` are CIFAR-10's training batches; by default those found.
+    Images stay bytes; examples are made from them batch by batch, inside the compiled program.
 
-    Controls, each off by default; all of them see the same examples as the plain task:
+    Controls, each off by default; all use the same examples as the plain task:
 
-    - ``permuted``: the pixels of the whole image go through one permutation, the same for every seed
-      (:func:`whyconv.pixels.pixel_order`): no window sees neighbours any more;
-    - ``shuffled_labels``: labels of training examples that have nothing to do with them; tests keep theirs;
-    - ``shifted_tests``: the trained predictor is also tested on images moved to the right by that many
-      pixels, black moving in from the left. ``shift`` is such a test itself.
+    - ``permuted``: the pixels of the whole image are permuted, in the same way for every seed
+      (:func:`whyconv.pixels.pixel_order`), so that windows no longer hold neighbouring pixels;
+    - ``shuffled_labels``: training labels are independent of the images; test labels are kept;
+    - ``shifted_tests``: the trained predictor is also tested on images moved right by that many pixels, with
+      black filling the left. ``shift`` is one such test.
     """
 
     preference: ClassVar[tuple[str, ...]] = ("mnist",)
@@ -51,7 +51,7 @@ class ImageTask(StreamedTask):
     @model_validator(mode="before")
     @classmethod
     def _found(cls, values: Any) -> Any:
-        """The batches of CIFAR-10 that are meant, in order; none for sets that do not come in batches."""
+        """The batches of CIFAR-10, in order; none for sets without batches."""
         if not isinstance(values, dict) or not isinstance(values.get("images", "auto"), str):
             return values
         name, batches = images.resolve(values.get("images", "auto"), cls.preference), values.get("batches")
@@ -66,20 +66,19 @@ class ImageTask(StreamedTask):
     @classmethod
     def _positive(cls, shifts: tuple[int, ...]) -> tuple[int, ...]:
         if min(shifts, default=1) < 1 or len(set(shifts)) < len(shifts):
-            raise ValueError("shifted_tests are different numbers of pixels from 1 on, as in [1, 2, 4]")
+            raise ValueError("shifted_tests must be distinct numbers of pixels, 1 or more, as in [1, 2, 4]")
         return shifts
 
     @model_validator(mode="after")
     def _inside(self) -> ImageTask:
         if (largest := max((self.shift, *self.shifted_tests))) >= self.columns:
             raise ValueError(
-                f"a shift by {largest} pixels was given, and images are {self.columns} pixels wide; take less"
+                f"a shift by {largest} pixels was given, but images are {self.columns} pixels wide; take less"
             )
         return self
 
     @property
     def columns(self) -> int:
-        """The width of a whole image."""
         return self.shape[1]
 
     @abstractmethod
@@ -89,7 +88,7 @@ class ImageTask(StreamedTask):
         """The images (example, row, column, colour) as bytes, and the labels."""
 
     def scaled(self, stock: Any, x: jax.Array) -> jax.Array:
-        """Bytes as the numbers that networks see: from 0 to 1."""
+        """Bytes as the numbers from 0 to 1 that networks see."""
         del stock
         return x.astype(float) / 255
 
@@ -98,14 +97,14 @@ class ImageTask(StreamedTask):
         return x.reshape(x.shape[0], *self.shape)
 
     def noise_labels(self, draws: jax.Array, index: jax.Array) -> jax.Array:
-        """Labels that have nothing to do with the images, uniform and independent."""
+        """Uniform labels, independent of the images."""
         word = words(jax.random.fold_in(draws, 8), index, 1)[:, 0]
         return jnp.where(word % 2 == 0, 1.0, -1.0) if self.classes == 2 else word % self.classes
 
     def assemble(
         self, stock: Any, order: Any, world: jax.Array, draws: jax.Array, index: jax.Array
     ) -> Sample:
-        """The numbered examples, shifted and permuted as asked for."""
+        """The numbered examples, shifted and permuted according to the settings."""
         x, y = self.compose(stock, order, world, draws, index)
         if self.shift:
             x = jnp.pad(x, ((0, 0), (0, 0), (self.shift, 0), (0, 0)))[:, :, : x.shape[2]]
@@ -123,11 +122,10 @@ class ImageTask(StreamedTask):
         return {"": plain, **shifted}
 
     def lineage(self) -> dict[str, Any]:
-        """Permuted, shifted or with other labels, the examples are the same ones."""
+        """The examples are the same, whether permuted, shifted or with other labels."""
         return {name: value for name, value in self.canonical().items() if name not in CONTROLS}
 
     def data_digest(self) -> str:
-        """The identity of the images."""
         return images.digest(self.images, self.batches)
 
     def fetch(self) -> None:
@@ -145,12 +143,12 @@ class ImageTask(StreamedTask):
 
 
 def standardised(stock: Any, x: jax.Array) -> jax.Array:
-    """Bytes by the ``mean`` and ``spread`` of the training images."""
+    """Bytes standardised by the ``mean`` and ``spread`` of the training images."""
     return (x.astype(float) - stock.mean) / stock.spread
 
 
 def moments(pixels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and spread of bytes (..., colour) by colour, from counts: no copy in floating point."""
+    """Mean and spread of bytes (..., colour) per colour, from counts: no copy in floating point."""
     level = np.arange(256.0)
     found = []
     for colour in range(pixels.shape[-1]):
@@ -163,7 +161,7 @@ def moments(pixels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 @lru_cache(maxsize=8)
 def on_device(make: Any, *arguments: Any) -> Any:
-    """What ``make`` gives for the arguments, as arrays that compiled programs take; made once."""
+    """The result of ``make(*arguments)`` as JAX arrays; computed once."""
     return jax.tree.map(jnp.asarray, make(*arguments))
 
 
@@ -173,5 +171,5 @@ def words(key: jax.Array, index: jax.Array, count: int) -> jax.Array:
 
 
 def generator(key: jax.Array, *numbers: int) -> np.random.Generator:
-    """NumPy's generator, for what is drawn once an epoch: it sorts and permutes ten times faster."""
+    """NumPy's generator, for what is drawn once per epoch: it permutes ten times faster than JAX."""
     return np.random.default_rng([*(int(word) for word in np.ravel(jax.random.key_data(key))), *numbers])

@@ -1,4 +1,4 @@
-"""Bits: k-patterns of Malach & Shalev-Shwartz, section 2, and the same under a hidden order of the bits."""
+"""Bits: k-patterns of Malach & Shalev-Shwartz, section 2, and the same with the bits in a hidden order."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from whyconv.tasks import Sample, Task, WeightedPoints
 from whyconv.views import View
 
 LARGEST_ENUMERATION = 20
-"""Bits up to which all 2^n inputs are listed."""
+"""The largest n for which all 2^n inputs are listed."""
 LARGEST_FILE = 256 * 2**20
 NAMED: dict[str, Callable[[tuple[int, ...]], int]] = {
     "parity": prod,
@@ -32,26 +32,26 @@ NAMED: dict[str, Callable[[tuple[int, ...]], int]] = {
 class KPattern(Task, name="k-pattern"):
     """A function of k consecutive bits among n: f(x) = g(x_j*, ..., x_{j*+k-1}), x in {-1, +1}^n.
 
-    Symbols: ``n_bits`` = n, ``k_window`` = k, ``position`` = j* from 1 to n-k+1 (the middle window if
-    not given; the paper's sums stop at n-k and would miss the last one).
+    Symbols: ``n_bits`` = n, ``k_window`` = k, ``position`` = j* from 1 to n-k+1 (by default the middle;
+    the paper's sums stop at n-k and would miss the last window).
 
     The ``target`` g is *parity* (the product), *majority* (a tie counts as -1), *and*, *dictator* (the
-    window's first bit), *random* (2^k fair coins, drawn once a seed) or *table*: ``table`` holds the
-    2^k values, where the window, read as a binary number with -1 as 0 and the first bit in front, is
-    the number of the entry.
+    window's first bit), *random* (2^k fair coins, drawn once per seed) or *table*: ``table`` holds
+    the 2^k values, indexed by the window read as a binary number, with -1 as 0 and the first bit most
+    significant.
 
     The ``law`` D of the inputs:
 
     - *uniform*: fair, independent bits;
     - *biased*: independent bits of mean ``mean``;
-    - *markov*: a fair first bit, each next one equal to it with probability ``persistence``;
-    - *file*: rows drawn, with replacement, from ``file``: text (one input a line, entries -1 and 1
+    - *markov*: a fair first bit, each next one equal to the previous with probability ``persistence``;
+    - *file*: rows drawn, with replacement, from ``file``: text (one input per line, entries -1 and 1
       separated by blanks or commas) or a NumPy array (.npy);
     - *all*: every input exactly once, n <= 20. The sample is the distribution: m and test_size must be
-      2^n, gradients are those of the population, errors are exact.
+      2^n; gradients are population gradients, and errors are exact.
 
-    ``label_noise`` = p flips every label with probability p, in training and test alike, so that p is
-    the least possible error.
+    ``label_noise`` = p flips every label with probability p, in training and test, so p is the
+    least possible error.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 2"
@@ -75,20 +75,20 @@ class KPattern(Task, name="k-pattern"):
             raise ValueError(f"k_window = {k} bits do not fit into n_bits = {n}; take k_window <= n_bits")
         if self.position is not None and self.position > n - k + 1:
             raise ValueError(
-                f"position = {self.position} was given, and windows start at 1 to n_bits - k_window + 1 = "
+                f"position = {self.position} was given, but windows start at 1 to n_bits - k_window + 1 = "
                 f"{n - k + 1}; take one of those"
             )
         if (self.target == "table") != (self.table is not None):
-            raise ValueError("target = table and a table belong together; give both or neither")
+            raise ValueError("target = table needs a table, and the reverse; give both or neither")
         if self.table is not None and len(self.table) != 2**k:
             raise ValueError(
-                f"table has {len(self.table)} values, and g on k_window = {k} bits needs 2^k = {2**k} of them"
+                f"table has {len(self.table)} values, but g on k_window = {k} bits needs 2^k = {2**k}"
             )
         if (self.law == "file") != (self.file is not None):
-            raise ValueError("law = file and a file belong together; give both or neither")
+            raise ValueError("law = file needs a file, and the reverse; give both or neither")
         if self.law == "all" and n > LARGEST_ENUMERATION:
             raise ValueError(
-                f"law = all lists 2^n inputs, and n_bits = {n} are too many; take n_bits <= "
+                f"law = all lists 2^n inputs, but n_bits = {n} is too large; take n_bits <= "
                 f"{LARGEST_ENUMERATION} or law = uniform"
             )
         if self.law == "all" and self.label_noise:
@@ -105,30 +105,29 @@ class KPattern(Task, name="k-pattern"):
         return (self.n_bits,)
 
     def refusal(self, m: int, held_out: int, test_size: int) -> str:
-        """Where the sample is to be every input once, m and test_size must be 2^n, and none is held out."""
+        """With law = all, m and test_size must be 2^n, and no example may be held out."""
         if self.law != "all":
             return ""
         if held_out:
-            return "the task takes every input once, and none can be held out; take another law"
+            return "the task takes every input once, so none can be held out; take another law"
         if {m, test_size} != {2**self.n_bits}:
             return (
-                f"m = {m} and test_size = {test_size} were given, and the task takes every input once; set "
+                f"m = {m} and test_size = {test_size} were given, but the task takes every input once; set "
                 f"both to {2**self.n_bits}"
             )
         return ""
 
     @property
     def first_bit(self) -> int:
-        """Where the window begins, from 0."""
+        """The first bit of the window, counted from 0."""
         return (self.n_bits - self.k_window) // 2 if self.position is None else self.position - 1
 
     def lineage(self) -> dict[str, Any]:
-        """n and D alone: the inputs do not depend on what is asked of them, nor on a hidden order."""
+        """n and D alone: inputs depend neither on the target nor on a hidden order."""
         names = ("n_bits", "law", "mean", "persistence")
         return {name: getattr(self, name) for name in names} | {"data": self.data_digest()}
 
     def data_digest(self) -> str | None:
-        """The digest of the file the inputs come from."""
         return None if self.file is None else _read(self.file, _stamp(self.file))[1]
 
     def truth_table(self, world: jax.Array) -> jax.Array:
@@ -138,9 +137,9 @@ class KPattern(Task, name="k-pattern"):
         return jnp.asarray(self.table or _named_table(self.target, self.k_window))
 
     def rarer_label(self) -> float | None:
-        """The share of windows with the rarer label: the error of a constant where all are equally likely.
+        """The fraction of windows with the rarer label: the error of a constant if all are equally likely.
 
-        None for a random target, and for laws under which they are not.
+        None for a random target, and for laws under which windows are not equally likely.
         """
         if self.target == "random" or self.law not in ("uniform", "all"):
             return None
@@ -149,7 +148,7 @@ class KPattern(Task, name="k-pattern"):
         return min(share, 1 - share)
 
     def order(self, world: jax.Array) -> jax.Array:
-        """Where each bit of the pattern's order is shown; a k-pattern shows them as they are."""
+        """The position at which each bit is shown; the identity for a k-pattern."""
         del world
         return jnp.arange(self.n_bits)
 
@@ -164,7 +163,7 @@ class KPattern(Task, name="k-pattern"):
         return Sample((2 * bits[:, self.order(world)] - 1).astype(float), y)
 
     def points(self, world: jax.Array, view: View | None, exact: bool) -> WeightedPoints | None:
-        """Every input with its probability, for n <= 16 and every law but a file's."""
+        """Every input with its probability, for n <= 16 and all laws except *file*."""
         n = self.n_bits
         if not exact or n > 16 or self.law == "file":
             return None
@@ -210,22 +209,22 @@ class KPattern(Task, name="k-pattern"):
         """The inputs of a file as bits, checked against ``n_bits``."""
         rows = _read(file, _stamp(file))[0]
         if rows.shape[1] != self.n_bits:
-            raise ValueError(f"{file} has inputs of {rows.shape[1]} bits, and n_bits = {self.n_bits}")
+            raise ValueError(f"{file} has inputs of {rows.shape[1]} bits, but n_bits = {self.n_bits}")
         return rows
 
 
 class KJunta(KPattern, name="k-junta"):
     """The k-pattern task with the bits shown in a hidden order: a function of some k of n bits.
 
-    One random permutation a seed; inputs and labels are those of the k-pattern task, example by
-    example. For any k bits some order makes them neighbours, so k-patterns of unknown order are
-    exactly the k-juntas. Networks with windows lose what they had; others see the same problem.
+    One random permutation per seed; otherwise the examples are those of the k-pattern task. For any k
+    bits some order makes them neighbours, so k-patterns in unknown order are exactly the k-juntas.
+    Networks with windows lose their advantage; others see the same problem.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"
 
     def order(self, world: jax.Array) -> jax.Array:
-        """A random permutation, one a seed."""
+        """A random permutation per seed."""
         return jax.random.permutation(jax.random.fold_in(world, 2), self.n_bits)
 
 
@@ -236,19 +235,19 @@ def _named_table(target: str, k: int) -> tuple[int, ...]:
 
 
 def _stamp(file: str) -> tuple[int, int]:
-    """What tells that a file was not changed since it was read."""
+    """What changes if the file changes: time and size."""
     try:
         known = Path(file).stat()
     except OSError as error:
         raise ValueError(f"{file}: {error.strerror}; give a file of inputs that can be read") from None
     if not S_ISREG(known.st_mode):  # a pipe or a device may never end
-        raise ValueError(f"{file} is no plain file; give a file of inputs that can be read")
+        raise ValueError(f"{file} is not a plain file; give a file of inputs that can be read")
     return known.st_mtime_ns, known.st_size
 
 
 @once
 def _read(file: str, stamp: tuple[int, int]) -> tuple[np.ndarray, str]:
-    """The inputs of a file as bits 0 and 1 (uint8), and the file's digest; no pickles."""
+    """The inputs of a file as bits 0 and 1 (uint8), and the file's digest; pickles are refused."""
     if stamp[1] > LARGEST_FILE:
         raise ValueError(f"{file} has {stamp[1]:,} bytes; at most {LARGEST_FILE:,} are read")
     try:
@@ -265,13 +264,15 @@ def _read(file: str, stamp: tuple[int, int]) -> tuple[np.ndarray, str]:
             )
             values = values.astype(float)
     except (ValueError, EOFError, MemoryError):  # a header may announce any size
-        raise ValueError(f"{file} is no table of numbers; give lines of -1 and 1 of equal length") from None
+        raise ValueError(
+            f"{file} is not a table of numbers; give lines of -1 and 1 of equal length"
+        ) from None
     if values.ndim != 2 or not values.size:
-        raise ValueError(f"{file} has the shape {values.shape}; give one input of -1 and 1 a line")
+        raise ValueError(f"{file} has the shape {values.shape}; give one input of -1 and 1 per line")
     wrong = np.argwhere(~np.isin(values, (-1, 1)))
     if len(wrong):
         row, column = (int(place) for place in wrong[0])
         raise ValueError(
-            f"{file} holds {values[row, column]!s} in input {row + 1}, entry {column + 1}; all are -1 or 1"
+            f"{file} holds {values[row, column]!s} in input {row + 1}, entry {column + 1}; use only -1 and 1"
         )
     return (values > 0).astype(np.uint8), digest

@@ -20,22 +20,21 @@ class Detection(Task, name="detection"):
     """One discriminative pattern at a random position among spurious ones.
 
     An input is x = (x[1], ..., x[n]) with x[j] in R^d. The patterns o_1 (positive), o_2 (negative)
-    and o_3, ..., o_l (spurious) are orthonormal: rows of a random orthogonal matrix, or given.
+    and o_3, ..., o_l (spurious) are orthonormal: rows of a random orthogonal matrix, or ``given``.
     y = +1 or -1 with probability 1/2; a uniformly random position holds o_1 or o_2 accordingly; the
     others hold independent, uniform spurious patterns.
 
     Symbols: ``positions`` = n, ``pattern_dim`` = d, ``patterns`` = l with 3 <= l <= d.
 
-    Beyond the paper (its section 8 asks for them), each off by default:
+    Extensions that section 8 of the paper asks for, each off by default:
 
-    - ``noise`` = r adds an independent vector to every position, uniform in the ball of radius r
-      (or on its sphere, or with another law of its length, ``noise_law``): the paper's Figures 3b and 4 use
-      r = 1;
-    - ``coherence`` = mu gives every two patterns the inner product mu;
+    - ``noise`` = r adds an independent vector to every position, uniform in the ball of radius r (or on its
+      sphere, or with another law of its length, ``noise_law``); the paper's Figures 3b and 4 use r = 1;
+    - ``coherence`` = mu gives any two patterns the inner product mu;
     - ``conjunction`` = c > 1 makes o_1, ..., o_c discriminative: a positive input holds all of
       them, a negative one all but one, chosen at random; o_{c+1}, ..., o_l are spurious;
-    - ``scrambled`` applies one random permutation to all n*d coordinates: what a window sees is
-      then no pattern at all, while a network without windows sees the same problem. The control.
+    - ``scrambled``, the control, applies one random permutation to all n*d coordinates: windows no longer
+      hold patterns, while a network without windows sees the same problem.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, section 3"
@@ -59,8 +58,8 @@ class Detection(Task, name="detection"):
             )
         if self.conjunction > min(self.patterns - 1, self.positions):
             raise ValueError(
-                f"conjunction = {self.conjunction} needs as many positions and at least one spurious "
-                f"pattern beside; positions = {self.positions} and patterns = {self.patterns} were given"
+                f"conjunction = {self.conjunction} needs as many positions, and at least one spurious "
+                f"pattern; positions = {self.positions} and patterns = {self.patterns} were given"
             )
         if self.given is not None:
             self._check_given(self.given)
@@ -110,10 +109,10 @@ class Detection(Task, name="detection"):
         return spread * rows + common * rows.sum(axis=0, keepdims=True)
 
     def contents(self, draws: jax.Array, index: jax.Array) -> tuple[jax.Array, jax.Array]:
-        """Which pattern stands where, (example, position) from 0, and the labels.
+        """The pattern at every position, (example, position) from 0, and the labels.
 
         All choices of an example come from one block of random words (one cipher call compiles ten
-        times faster than eight); a word modulo s is uniform up to s / 2^32.
+        times faster than eight calls); a word modulo s is uniform up to s / 2^32.
         """
         positions, first = self.positions, self.discriminative
 
@@ -146,7 +145,7 @@ class Detection(Task, name="detection"):
         return Sample(x, labels.astype(x.dtype))
 
     def _noise(self, draws: jax.Array, index: jax.Array, dtype: jnp.dtype) -> jax.Array:
-        """A uniform direction times r times the length that the law gives for U = Phi(extra normal)."""
+        """A uniform direction times r times the law's length at U = Phi(extra normal)."""
         law = self.function("noise_law")
 
         def one(i: jax.Array) -> jax.Array:
@@ -159,11 +158,11 @@ class Detection(Task, name="detection"):
         return jax.vmap(one)(index)
 
     def lineage(self) -> dict[str, Any]:
-        """Scrambled or not, the examples are the same ones."""
+        """The examples are the same, scrambled or not."""
         return {name: value for name, value in self.canonical().items() if name != "scrambled"}
 
     def _lists_sets(self) -> bool:
-        """Whether an input is known by its set of patterns, and there are at most 8192 sets."""
+        """Whether an input is determined by its set of patterns, and there are at most 8192 sets."""
         sets = 2 ** min(self.patterns - self.discriminative, 60)
         kinds = 2 if self.conjunction == 1 else 1 + self.conjunction
         return not (self.noise or self.scrambled or kinds * sets > LARGEST_ENUMERATION)
@@ -199,7 +198,7 @@ class Detection(Task, name="detection"):
     ) -> Mapping[str, float | bool]:
         """The error of a max-pooling network by subset maxima over the 2^(l-2) spurious sets.
 
-        For the paper's own law and l <= 20, where there are too many sets to list.
+        For the paper's own law and l <= 20, if there are too many sets to list.
         """
         unlike = self.noise or self.scrambled or self.conjunction > 1 or self.patterns > 20
         if not exact or not isinstance(view, Pooled) or unlike or self._lists_sets():

@@ -1,4 +1,4 @@
-"""Digits in a square, one of which decides: the MNIST experiment of Brutzkus & Globerson."""
+"""Digits in a square, one of which determines the label: the MNIST experiment of Brutzkus & Globerson."""
 
 from __future__ import annotations
 
@@ -30,9 +30,8 @@ class DigitGrid(ImageTask, name="digit-grid"):
     and those for testing from the test images. Pixels go from 0 to 1.
 
     An input is x = (x[1], ..., x[n]), n = side^2, x[j] the pixels of one digit: the layout of the task
-    ``detection``, for the same networks. A shift or permutation acts on the whole image, digits side by
-    side, before it is cut. The paper says "four digits" and shows squares; it does not say how images are
-    drawn.
+    ``detection``, for the same networks. A shift or permutation acts on the whole image before it is cut into
+    digits. The paper says "four digits" and shows squares; it does not say how images are drawn.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, section 7 and Figure 5"
@@ -53,14 +52,14 @@ class DigitGrid(ImageTask, name="digit-grid"):
         return (self.side**2, math.prod(self.image_shape()))
 
     def stock(self, part: Part) -> Kinds:
-        """The images of both classes and the others."""
         return on_device(kinds, self.images, self.batches, part, self.positive, self.negative)
 
     def contents(
         self, stock: Kinds, draws: jax.Array, index: jax.Array
     ) -> tuple[jax.Array, jax.Array, jax.Array, jax.Array]:
-        """Labels, the position that decides, which image of its class stands there, and which of the others
-        at every position, (example, n); a word modulo s is uniform up to s / 2^32.
+        """Labels, deciding positions, the image of the class there, and the other images, (example, n).
+
+        A word modulo s is uniform up to s / 2^32.
         """
         lots = words(jax.random.fold_in(draws, 0), index, 3 + self.side**2)
         positive = lots[:, 0] % 2 == 0
@@ -70,13 +69,12 @@ class DigitGrid(ImageTask, name="digit-grid"):
 
     @property
     def columns(self) -> int:
-        """Of all digits side by side."""
+        """The width of all digits side by side."""
         return self.side * self.image_shape()[1]
 
     def compose(
         self, stock: Kinds, order: Any, world: jax.Array, draws: jax.Array, index: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        """The digits side by side."""
         del order, world
         labels, place, which, others = self.contents(stock, draws, index)
         deciding = jnp.where((labels > 0)[:, None, None, None], stock.positive[which], stock.negative[which])
@@ -90,7 +88,7 @@ class DigitGrid(ImageTask, name="digit-grid"):
 
 
 def kinds(name: str, batches: tuple[int, ...] | None, part: Part, positive: int, negative: int) -> Kinds:
-    """The images of a part of the set by what they are for."""
+    """The images of a part of the set: positive, negative, others."""
     found = images.load(name, batches)
     pixels, labels = found.train if part == "train" else found.test
     either = (labels == positive) | (labels == negative)

@@ -1,4 +1,4 @@
-"""Images and their classes: CIFAR-10, or another set, as it is."""
+"""Images and their classes: CIFAR-10 or another set, unchanged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from whyconv.tasks._image_task import ImageTask, generator, moments, on_device, 
 
 
 class Labelled(NamedTuple):
-    """Bytes (count, row, column, colour), classes, and mean and spread of the training set by colour."""
+    """Bytes (count, row, column, colour), classes, and mean and spread of the training set per colour."""
 
     pixels: Any
     classes: Any
@@ -22,8 +22,8 @@ class ImageClasses(ImageTask, name="image-classes"):
     """The images of a set and their ten classes.
 
     An input is (rows, columns, colours), each colour standardised by mean and spread of the training images;
-    the label is the number of the class. A sample of m is the first m training images in an order that
-    belongs to the seed: drawn without replacement, and a larger sample contains the smaller one.
+    the label is the class number. A sample of size m is the first m training images in an order drawn for
+    the seed: there is no replacement, and a larger sample contains the smaller one.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Figure 1 (CIFAR-10)"
@@ -36,7 +36,7 @@ class ImageClasses(ImageTask, name="image-classes"):
         return self.image_shape()
 
     def refusal(self, m: int, held_out: int, test_size: int) -> str:
-        """Images are taken once each."""
+        """Every image is used at most once."""
         sizes: tuple[tuple[str, int, Part], ...] = (("m", m, "train"), ("test_size", test_size, "test"))
         for name, count, part in sizes:
             if count > (supply := self.image_count(part)):
@@ -47,7 +47,6 @@ class ImageClasses(ImageTask, name="image-classes"):
         return ""
 
     def stock(self, part: Part) -> Labelled:
-        """All images of a part."""
         return on_device(labelled, self.images, self.batches, part)
 
     def shuffle(self, stock: Labelled, world: jax.Array, draws: jax.Array, epoch: int) -> np.ndarray:
@@ -58,18 +57,17 @@ class ImageClasses(ImageTask, name="image-classes"):
     def compose(
         self, stock: Labelled, order: jax.Array, world: jax.Array, draws: jax.Array, index: jax.Array
     ) -> tuple[jax.Array, jax.Array]:
-        """The images; numbers beyond the set (padding) begin again."""
+        """The images; numbers beyond the set (padding) start over."""
         del world, draws
         chosen = jnp.asarray(order)[index % len(order)]
         return stock.pixels[chosen], stock.classes[chosen].astype(jnp.int32)
 
     def scaled(self, stock: Labelled, x: jax.Array) -> jax.Array:
-        """Each colour standardised over the training images."""
         return standardised(stock, x)
 
 
 def labelled(name: str, batches: tuple[int, ...] | None, part: Part) -> Labelled:
-    """All images of a part, with what standardises them."""
+    """All images of a part, with the numbers to standardise them."""
     found = images.load(name, batches)
     chosen = found.train if part == "train" else found.test
     return Labelled(chosen.images, chosen.labels, *moments(found.train.images))

@@ -15,7 +15,7 @@ from whyconv.lazy import jax, jnp, np
 NoiseLaw = Annotated[str, Choice("noise law")]
 RadialLaw = Annotated[str, Choice("radial law")]
 GAUSSIAN = "gaussian"
-"""The law with closed forms of its own."""
+"""The law with its own closed forms."""
 Formula = Callable[..., Any]
 
 
@@ -28,18 +28,19 @@ def noise_law(
     draw: Formula | None = None,
     version: int = 1,
 ) -> Callable[[Plain], Plain]:
-    """Add ``function(u)`` as the law of independent coordinates eps, u uniform on (-1, 1); arrays of JAX.
+    """Add ``function(u)`` as the law of independent coordinates eps, u uniform on (-1, 1); JAX arrays.
 
-    The law must have mean 0 and variance 1. What is computed exactly takes it to be symmetric, too, and needs
-    more functions, of float64 arrays of NumPy, each of which may be left out:
+    The law must have mean 0 and variance 1. Exact computations also assume that it is symmetric, and need
+    further functions of NumPy's float64 arrays, each of them optional:
 
     - ``characteristic(v, t)`` = E exp(i t v eps). Without it no exact risk is computed: the risk of a trial
-      is that of its test examples, and ``Signal.oracle``, by which the studies of sample complexity set their
-      targets, refuses. ``envelope(v, t)`` bounds it from t on, and saves time where it falls fast.
-    - ``log_density(u, slack)``; ``slack`` is how exactly u is known, which matters where the density jumps.
-      Without it ``Signal.posterior`` and ``Signal.bayes_risk`` refuse.
+      is estimated on its test examples, and ``Signal.oracle``, which sets the targets of the studies of
+      sample complexity, refuses the law. ``envelope(v, t)`` bounds its absolute value from t on, which saves
+      time if it decays fast.
+    - ``log_density(u, slack)``; ``slack`` is the uncertainty of u, which matters where the density jumps.
+      Without it ``Signal.posterior`` and ``Signal.bayes_risk`` refuse the law.
     - ``draw(rng, shape)`` from a NumPy generator, for :func:`whyconv.exact.signal.law.simulate`; by default
-      the quantiles of its uniform numbers.
+      the quantile function of uniform numbers.
     """
     companions = {
         "characteristic": characteristic, "envelope": envelope, "log_density": log_density, "draw": draw,

@@ -12,14 +12,14 @@ from whyconv.tasks._image_task import ImageTask, generator, moments, on_device, 
 
 ROWS, COLUMNS = 24, 8
 ROUNDS = 1024
-"""Rounds through the list of digits before sequences repeat."""
+"""Passes through the list of digits before sequences repeat."""
 Cut = Literal["squeeze", "crop"]
 
 
 class Digits(NamedTuple):
     """Digits of 24 x 8 bytes, (count, 24, 8), and +1 for the even ones, -1 for the odd ones.
 
-    ``mean`` and ``spread`` are those of the bytes of all training digits.
+    ``mean`` and ``spread`` are taken over the bytes of all training digits.
     """
 
     pixels: Any
@@ -29,8 +29,8 @@ class Digits(NamedTuple):
 
 
 class Order(NamedTuple):
-    """A permutation of the list of digits for every position, (n, digits in the list), and by how much it is
-    turned in every round through the list, (rounds, n); the first is not.
+    """A permutation of the list of digits for every position, (n, digits in the list), and its cyclic shift
+    in every pass through the list, (passes, n), 0 in the first.
     """
 
     digits: Any
@@ -46,13 +46,14 @@ class Sequence(ImageTask, name="sequence"):
     (Figure 4). Symbols: ``digits`` = n.
 
     Sequences are made by permuting the list of digits independently for every position, and again in every
-    epoch if ``reshuffled``; sequences beyond the list's length go through it again, turned by another amount
-    at every position. A larger sample contains the smaller one.
+    epoch if ``reshuffled``; sequences beyond the list's length pass through it again, with another cyclic
+    shift at every position. A larger sample contains the smaller one.
 
     The paper says "scaled and cropped to 24x8": ``cut`` *crop* takes the middle 24 rows of the 28 x 28
-    pixels, averages two columns into one and takes the middle eight, losing the sides; *squeeze* takes
-    the middle 24 x 24 pixels and averages three columns into one. Embedded digits of 8 x 8 get every
-    row three times. The paper says nothing of scaling: on pixels from 0 to 1 AdaDelta needs twice the epochs.
+    pixels, averages pairs of columns and takes the middle eight, losing the sides; *squeeze* takes the
+    middle 24 x 24 pixels and averages triples of columns. In embedded digits of 8 x 8 every row is repeated
+    three times. The paper does not mention standardising: with pixels from 0 to 1 AdaDelta needs twice the
+    epochs.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"
@@ -67,12 +68,12 @@ class Sequence(ImageTask, name="sequence"):
     def _fits(self) -> Sequence:
         if self.counted > self.digits:
             raise ValueError(
-                f"counted = {self.counted} digits were asked for, and there are digits = {self.digits}; "
+                f"counted = {self.counted} digits were given, but there are digits = {self.digits}; "
                 "take fewer"
             )
         if self.image_shape()[2] > 1:
             raise ValueError(
-                f"images = {self.images} was given, and sequences are made of mnist, fashion-mnist or digits"
+                f"images = {self.images} was given, but sequences take mnist, fashion-mnist or digits"
             )
         return self
 
@@ -96,11 +97,10 @@ class Sequence(ImageTask, name="sequence"):
         return [round(i * (self.digits - 1) / (self.counted - 1)) for i in range(self.counted)]
 
     def stock(self, part: Part) -> Digits:
-        """The digits of 24 x 8 and the signs of their parities."""
         return on_device(cut_digits, self.images, part, self.cut)
 
     def shuffle(self, stock: Digits, world: jax.Array, draws: jax.Array, epoch: int) -> Order:
-        """Permutations for every position, and the turns of later rounds."""
+        """Permutations for every position, and the cyclic shifts of later passes."""
         del world
         count, rng = len(stock.signs), generator(draws, epoch if self.reshuffled else 0)
         orders = rng.permuted(np.tile(np.arange(count, dtype=np.int32), (self.digits, 1)), axis=1)
@@ -109,7 +109,7 @@ class Sequence(ImageTask, name="sequence"):
         return Order(orders, turns)
 
     def chosen(self, order: Order, index: jax.Array) -> jax.Array:
-        """Which digits of the list a sequence holds, (example, n)."""
+        """The indices of the digits in each sequence, (example, n)."""
         count = order.digits.shape[1]
         turns = jnp.asarray(order.turns)[index // count % ROUNDS]
         return jnp.asarray(order.digits)[jnp.arange(self.digits), (index[:, None] + turns) % count]
@@ -125,7 +125,6 @@ class Sequence(ImageTask, name="sequence"):
         return rows, signs.prod(axis=1).astype(float)
 
     def scaled(self, stock: Digits, x: jax.Array) -> jax.Array:
-        """Standardised over all training digits."""
         return standardised(stock, x)
 
 

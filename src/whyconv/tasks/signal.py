@@ -1,4 +1,4 @@
-"""A signal among noise: the dynamic signal distribution of Lahoti et al. 2024, and ways to bend it."""
+"""A signal in noise: the dynamic signal distribution of Lahoti et al. 2024, and variants."""
 
 from __future__ import annotations
 
@@ -18,36 +18,36 @@ if TYPE_CHECKING:
     from whyconv.exact.signal.risk import Oracle
 
 ROUNDING = 1e-5
-"""Slack for filters in single precision: a threshold set to 3 sigma is one."""
+"""Slack for filters in single precision, so that a threshold of 3 sigma counts as one."""
 LARGEST_ROTATION = 4096
-"""Coordinates up to which one orthogonal matrix turns the whole input."""
+"""The largest number of coordinates that one orthogonal matrix rotates."""
 
 
 class Signal(Task, name="signal"):
     """One signed signal in one of k patches, noise in all: y = +1 or -1, x_i = sigma N(0, I) + y w* [i = t].
 
-    An input is x = (x_1, ..., x_k) with x_i in R^d. The unit signal w* is uniform on the sphere, one a seed;
-    y is fair, the place t uniform (the paper's DSD). The paper's full text could not be had: the model is
-    reconstructed from second-hand text, where "noisy signed signal" decides that the signal has noise, too.
+    An input is x = (x_1, ..., x_k) with x_i in R^d. Signal w* is uniform on the unit sphere, one per seed;
+    y is fair, the place t uniform (the paper's DSD). The paper's full text was not available: the model is
+    reconstructed from secondary sources, whose "noisy signed signal" means that the signal has noise as well.
 
     Symbols: ``patches`` = k, ``patch_dim`` = d, ``sigma``.
 
-    Open questions and conditions to break, each off by default:
+    Variants for open questions and broken conditions, each off by default:
 
-    - ``place``: the one patch, from 1, that always holds the signal (SSD);
+    - ``place``: the patch, counted from 1, that always holds the signal (SSD);
     - ``noisy_signal`` = False: the signal's patch is y w* without noise, as in Karp et al. 2021;
     - ``signals`` = r: r different random patches hold y w* at once;
     - ``uneven`` = u: patch i has its own sigma_i, growing geometrically with sigma_k / sigma_1 = u and with
       root mean square ``sigma``;
     - ``noise_law``: independent gaussian, uniform or laplace coordinates of standard deviation sigma_i, or
-      of a law of your own (:mod:`whyconv.tasks.noise_laws`);
+      your own law (:mod:`whyconv.tasks.noise_laws`);
     - ``patch_dims``: patch i uses its first patch_dims[i] coordinates, the others are 0; its signal is that
       many entries of w*, scaled to length 1;
     - ``label`` = product: two different random patches hold s_1 w* and s_2 w*, independent fair signs, and
-      y = s_1 s_2, which no sum over patches can tell;
-    - ``shift``: a signal is rolled cyclically inside its patch (its live coordinates) by 0, ..., shift;
-    - ``rotated``: one random orthogonal matrix for each patch (*patches*: what a shared filter looks for
-      differs from patch to patch) or one for all k d coordinates (*all*: there are no patches). Fully
+      y = s_1 s_2, which no sum over patches can express;
+    - ``shift``: a signal is shifted cyclically inside its patch (its used coordinates) by 0, ..., shift;
+    - ``rotated``: one random orthogonal matrix per patch (*patches*: the signal a shared filter looks for
+      differs between patches) or one for all k d coordinates (*all*: there are no patches). Fully
       connected networks see the same problem: the controls.
     """
 
@@ -74,60 +74,60 @@ class Signal(Task, name="signal"):
         return self
 
     def _places(self) -> list[tuple[bool, str]]:
-        """What may be wrong with the places of signals."""
+        """Conditions on the places of signals: (whether violated, message)."""
         k, place, signals, product = self.patches, self.place, self.signals, self.label == "product"
         return [
             (
                 place is not None and place > k,
-                f"place = {place} was given, and there are patches = {k}; take 1 to {k}",
+                f"place = {place} was given, but there are patches = {k}; take 1 to {k}",
             ),
             (signals > k, f"signals = {signals} do not fit into patches = {k}; take signals <= patches"),
             (
                 signals > 1 and place is not None,
-                f"signals = {signals} take random patches, and place = {place} fixes one; leave out either",
+                f"signals = {signals} take random patches, but place = {place} fixes one; omit either",
             ),
             (
                 product and place is not None,
-                f"label = product needs two random patches, and place = {place} fixes one; leave it out",
+                f"label = product needs two random patches, but place = {place} fixes one; omit place",
             ),
             (
                 product and signals > 1,
-                f"label = product has two signals, and signals = {signals} was given; leave it out",
+                f"label = product has two signals, but signals = {signals} was given; omit signals",
             ),
             (
                 product and k < 2,
-                "label = product needs two patches, and patches = 1 was given; take patches >= 2",
+                "label = product needs two patches, but patches = 1 was given; take patches >= 2",
             ),
         ]
 
     def _parts(self) -> list[tuple[bool, str]]:
-        """What may be wrong with noise, sizes and rotations."""
+        """Conditions on noise, sizes and rotations: (whether violated, message)."""
         k, d, sizes, rotated = self.patches, self.patch_dim, self.patch_dims, self.rotated
         outside = [size for size in sizes or () if not 1 <= size <= d]
         return [
             (
                 self.uneven > 1 and k < 2,
-                f"uneven = {self.uneven:g} compares patches, and patches = 1 was given; take uneven = 1",
+                f"uneven = {self.uneven:g} compares patches, but patches = 1 was given; take uneven = 1",
             ),
             (
                 self.shift >= d,
-                f"shift = {self.shift} goes around patch_dim = {d}; take shift < patch_dim",
+                f"shift = {self.shift} exceeds patch_dim - 1 = {d - 1}; take shift < patch_dim",
             ),
             (
                 sizes is not None and rotated != "no",
-                f"patch_dims leaves coordinates unused, and rotated = {rotated} mixes them; leave out either",
+                f"patch_dims leaves coordinates unused, but rotated = {rotated} mixes them; omit either",
             ),
             (
                 sizes is not None and len(sizes) != k,
-                f"patch_dims has {len(sizes or ())} sizes, and there are patches = {k}; give one for each",
+                f"patch_dims has {len(sizes or ())} sizes, but there are patches = {k}; give one for each",
             ),
             (
                 bool(outside),
-                f"patch_dims holds {next(iter(outside), d)}, and patch_dim = {d} allows 1 to {d}; take those",
+                f"patch_dims holds {next(iter(outside), d)}, but patch_dim = {d} allows 1 to {d}; take those",
             ),
             (
                 rotated == "all" and k * d > LARGEST_ROTATION,
-                f"rotated = all turns at most {LARGEST_ROTATION} coordinates, and there are {k * d}; "
+                f"rotated = all rotates at most {LARGEST_ROTATION} coordinates, but there are {k * d}; "
                 "take fewer, or rotated = patches",
             ),
         ]
@@ -152,17 +152,17 @@ class Signal(Task, name="signal"):
         return np.arange(self.patch_dim) < np.asarray(self.sizes)[:, None]
 
     def signal(self, world: jax.Array) -> jax.Array:
-        """The signal of every patch, (patches, patch_dim), neither rolled nor rotated; each of length 1."""
+        """The signal of every patch, (patches, patch_dim), before shift and rotation; each of length 1."""
         return self._signal(jax.random.bits(jax.random.fold_in(world, 0), (self.patch_dim,), jnp.uint32))
 
     def _signal(self, words: jax.Array) -> jax.Array:
-        """From the world's first words; how many are drawn beyond changes none of them."""
+        """The signal from the world's first words, which do not depend on how many are drawn."""
         normal = gaussian(_centred(words[: self.patch_dim]))
         rows = jnp.where(self.live(), normal, 0)
         return rows / jnp.linalg.norm(rows, axis=1, keepdims=True)
 
     def rotation(self, world: jax.Array) -> jax.Array | None:
-        """The orthogonal matrices: (patches, d, d), or one of all coordinates; None if nothing is rotated."""
+        """The orthogonal matrices: (patches, d, d), or one for all coordinates; None without rotation."""
         key = jax.random.fold_in(world, 1)
         if self.rotated == "patches":
             return jax.random.orthogonal(key, self.patch_dim, (self.patches,), float)
@@ -171,13 +171,13 @@ class Signal(Task, name="signal"):
         return None
 
     def _words(self, keys: jax.Array, numbers: jax.Array) -> jax.Array:
-        """The random words of each key and number: three, one and one more a patch, one a coordinate."""
+        """The random words of each key and number: three, two per patch, one per coordinate."""
         count = 3 + self.patches * (2 + self.patch_dim)
         fold = jax.random.fold_in
         return jax.vmap(lambda key, i: jax.random.bits(fold(key, i), (count,), jnp.uint32))(keys, numbers)
 
     def _scene(self, words: jax.Array) -> tuple[jax.Array, jax.Array, jax.Array]:
-        """Of an example's words: signs of the signals by patch, 0 where there is none; rolls; the label.
+        """From an example's words: signs of the signals per patch, 0 for none; shifts; the label.
 
         A word modulo n is uniform up to n / 2^32.
         """
@@ -198,8 +198,8 @@ class Signal(Task, name="signal"):
     def examples(self, world: jax.Array, draws: jax.Array, index: jax.Array) -> Sample:
         """The numbered examples, x of shape (example, patches, patch_dim).
 
-        The world's words and those of all examples come from one call of the cipher, most of what takes
-        time to compile. They are the same 32-bit words in single and in double precision.
+        The words of the world and of all examples come from one call of the cipher, which dominates the time
+        to compile. They are the same 32-bit words in single and double precision.
         """
         keys = jnp.concatenate([jnp.broadcast_to(draws, index.shape), world[None]])
         every = self._words(keys, jnp.concatenate([index, jnp.zeros(1, index.dtype)]))
@@ -221,11 +221,11 @@ class Signal(Task, name="signal"):
         return Sample(x, labels.astype(x.dtype))
 
     def lineage(self) -> dict[str, Any]:
-        """Rotated or not, the examples are the same ones."""
+        """The examples are the same, rotated or not."""
         return {name: value for name, value in self.canonical().items() if name != "rotated"}
 
     def law(self, world: jax.Array | None = None) -> SignalLaw:
-        """The law before any rotation, for :mod:`whyconv.exact`; with flat signals if no world is given."""
+        """The law before any rotation, for :mod:`whyconv.exact`; flat signals if no world is given."""
         from whyconv.exact.signal.law import SignalLaw
 
         if world is None:
@@ -247,12 +247,12 @@ class Signal(Task, name="signal"):
         )
 
     def oracle(self, world: jax.Array | None = None) -> Oracle:
-        """(risk, b, c) of the network that knows the signals, its best threshold b and length c of filters.
+        """(risk, b, c) of the network that knows the signals, with the best threshold b and filter length c.
 
-        Filters that know a rotation, too, so ``rotated`` makes no difference. For the Gaussian law without
-        shift the world makes none either. Elsewhere give it, or get the number worlds come to as d grows:
-        flat signals, |w*_j| = 1/sqrt(d), under other noise; under a shift rolled signals count as orthogonal
-        to the signal, which they are in the mean (at d = 20, shift = 2 worlds are about 5 % below).
+        Its filters also know a rotation, so ``rotated`` makes no difference; nor does the world for Gaussian
+        noise without shift. Otherwise give the world, or get the limit as d grows: flat signals, |w*_j| =
+        1/sqrt(d), for other noise; with a shift, shifted signals count as orthogonal to the signal, as they
+        are on average (at d = 20, shift = 2, actual worlds are about 5 % lower).
         """
         from whyconv.exact.signal.risk import oracle
 
@@ -265,14 +265,14 @@ class Signal(Task, name="signal"):
         return linear_risk(self.law(world), self._projections() if world is None else None)
 
     def _projections(self) -> np.ndarray:
-        """<u_i, u_i rolled by rho> in the mean over worlds: 1 where the roll goes around, else 0."""
+        """The mean over worlds of <u_i, u_i shifted by rho>: 1 if the shift goes all the way, else 0."""
         return (np.arange(self.shift + 1)[:, None] % np.asarray(self.sizes) == 0).astype(float)
 
     def posterior(self, world: jax.Array, x: Any) -> np.ndarray:
-        """E[y | x] for inputs (example, patches, patch_dim) as shown; its sign is the best rule.
+        """E[y | x] for inputs (example, patches, patch_dim) as drawn; its sign is the best rule.
 
-        Exact for every knob: :func:`.bayes.posterior`, after undoing the rotation.
-        Single precision blurs what is decided by equality by 1e-6, or 2e-5 under a rotation.
+        Exact for all settings: :func:`.bayes.posterior`, after undoing the rotation. Tests for equality
+        allow 1e-6 for single precision, or 2e-5 under a rotation.
         """
         from whyconv.exact.signal.bayes import posterior
 
@@ -281,7 +281,7 @@ class Signal(Task, name="signal"):
         return posterior(self.law(world), self.unrotate(world, x), tolerance)
 
     def bayes_risk(self, world: jax.Array | None = None, draws: int = 20_000, seed: int = 0) -> BayesRisk:
-        """The risk and the error no predictor falls below, with intervals; the world as in :meth:`law`.
+        """The least possible risk and error, with intervals; the world as in :meth:`law`.
 
         A rotation changes neither, nor does the world for Gaussian noise without a shift.
         """
@@ -290,7 +290,7 @@ class Signal(Task, name="signal"):
         return bayes_risk(self.law(world), draws, seed)
 
     def unrotate(self, world: jax.Array, vectors: Any) -> np.ndarray:
-        """Vectors (any number, patches, patch_dim) of the shown input, as they were before the rotation."""
+        """Vectors (any number, patches, patch_dim) in the space of the inputs, with the rotation undone."""
         vectors = np.asarray(vectors, np.float64)
         turn = self.rotation(world)
         if turn is None:
@@ -303,16 +303,15 @@ class Signal(Task, name="signal"):
     def facts(
         self, world: jax.Array, view: View | None, exact: bool, risk: bool
     ) -> Mapping[str, float | bool]:
-        """What is known of f(x) = sum_i phi_b(<w_i, x>): the filters of a :class:`.Thresholds`, and b.
+        """What is known about f(x) = sum_i phi_b(<w_i, x>), the filters and b of a :class:`.Thresholds`.
 
         - *alignment*: the mean, over the patches t that may hold a signal, of the largest cosine over nodes
-          between w_i and mu_t, the mean of positive examples whose signal is in patch t (not rolled);
-        - *risk*: E (y - f)^2 where nodes are local (as many as patches, node i zero outside patch i), b >= 0
-          and it is known: always, but for a law of noise without characteristic function, and for inputs
-          rotated as a whole, where noise must be Gaussian, even and present in the signal's patch, and scenes
-          must be few;
+          between w_i and mu_t, the mean of positive examples whose signal is in patch t (not shifted);
+        - *risk*: E (y - f)^2 if nodes are local (as many as patches, node i zero outside patch i), b >= 0,
+          and the noise law has a characteristic function; for inputs rotated as a whole, noise must also be
+          Gaussian, even and present in the signal's patch, and scenes must be few;
         - *denoises*, for local nodes: 3 s_i <= b for all, s_i the standard deviation of <w_i, noise>, and
-          b < <w_i, mu_i> where patch i may hold a signal.
+          b < <w_i, mu_i> for patches i that may hold a signal.
         """
         if not risk or not isinstance(view, Thresholds):
             return {}
@@ -346,7 +345,7 @@ class Signal(Task, name="signal"):
 
 
 def _centred(words: jax.Array) -> jax.Array:
-    """Numbers that are uniform on (-1, 1), one from each random word."""
+    """Uniform numbers on (-1, 1), one per random word."""
     wide = jnp.zeros((), float)
     whole = jax.lax.bitcast_convert_type(words, jnp.int32).astype(wide.dtype)
     edge = 1 - float(jnp.finfo(wide.dtype).epsneg)
@@ -354,7 +353,7 @@ def _centred(words: jax.Array) -> jax.Array:
 
 
 def _sources(rolled: Any, sizes: tuple[int, ...], dim: int) -> Any:
-    """Where coordinate j of a patch rolled by rho comes from: j - rho modulo its size; unused ones stay."""
+    """The source of coordinate j of a patch shifted by rho: j - rho modulo its size; unused ones stay."""
     module = np if isinstance(rolled, np.ndarray) else jnp
     count = np.asarray(sizes, np.int32)[:, None]
     j = np.arange(dim, dtype=np.int32)

@@ -39,26 +39,26 @@ BAD = {
     ),
     "no trailer": ("mnist", LABELS, lambda s: s.content["mnist"][LABELS][:-1], "is truncated: it ends after"),
     "empty": ("mnist", IMAGES, lambda s: b"", "is truncated: it ends after 0 of"),
-    "a page": ("mnist", IMAGES, lambda s: b"<html>not found</html>", "is not a sound gzip file"),
+    "a page": ("mnist", IMAGES, lambda s: b"<html>not found</html>", "is not an intact gzip file"),
     "a flipped bit": (
         "mnist",
         LABELS,
         lambda s: s.content["mnist"][LABELS][:-8] + b"\0\0\0\0" + s.content["mnist"][LABELS][-4:],
-        "is not a sound gzip file: CRC",
+        "is not an intact gzip file: CRC",
     ),
     "labels for images": (
         "mnist",
         IMAGES,
         lambda s: s.content["mnist"][LABELS],
-        "begins with 0x00000801, and a file of images begins with 0x00000803",
+        "begins with 0x00000801, but a file of images begins with 0x00000803",
     ),
     "images for labels": (
         "mnist",
         LABELS,
         lambda s: s.content["mnist"][IMAGES],
-        "begins with 0x00000803, and a file of labels begins with 0x00000801",
+        "begins with 0x00000803, but a file of labels begins with 0x00000801",
     ),
-    "nothing in gzip": ("mnist", LABELS, lambda s: zipped(b""), "begins with 0x, and a file of labels"),
+    "nothing in gzip": ("mnist", LABELS, lambda s: zipped(b""), "begins with 0x, but a file of labels"),
     "fewer labels": (
         "mnist",
         LABELS,
@@ -117,7 +117,7 @@ BAD = {
         "cifar-10",
         "data_batch_2.bin",
         lambda s: s.content["cifar-10"]["data_batch_2.bin"] + b"0",
-        "has 223 bytes, and 6 records of 37 were published",
+        "has 223 bytes, but 6 records of 37 were published",
     ),
     "another batch": (
         "cifar-10",
@@ -151,7 +151,9 @@ def test_a_bad_file_is_named_with_its_fault_and_never_used(
     published = next(each for each in SETS[name].files(SETS[name].batches) if each.name == file).md5
     assert f"(MD5 {md5(make(small))}, published {published}); " in error
     remedy = (
-        f"whyconv data fetch {name} gets it anew." if place == "cache" else "or remove it and run whyconv"
+        f"whyconv data fetch {name} downloads it again."
+        if place == "cache"
+        else "or remove it and run whyconv"
     )
     assert remedy in error
     with pytest.raises(UserError, match=re.escape(f"{home / file} {words}")):

@@ -65,7 +65,7 @@ def test_no_network_is_one_sentence_that_says_what_to_do(small, whyconv, mirror)
     code, told, error = whyconv("data", "fetch", "mnist")
     assert code == 2 and told == "" and error.count("\n") == 1
     for words in (
-        f"MNIST was wanted, it is not in the cache {small.cache}",
+        f"MNIST is needed, but it is not in the cache {small.cache}",
         f"{FILES[0]} could not be downloaded (127.0.0.1:9: no connection; {host}: HTTP status 404)",
         "--data DIR or WHYCONV_DATA",
         "whyconv data fetch mnist",
@@ -77,7 +77,9 @@ def test_no_network_is_one_sentence_that_says_what_to_do(small, whyconv, mirror)
 
 def test_the_sentence_tells_what_the_folder_lacks(small, folder):
     (folder / "mnist" / FILES[3]).unlink()
-    with pytest.raises(UserError, match=f"MNIST was wanted, {folder}/mnist lacks {FILES[3]}, and {FILES[0]}"):
+    with pytest.raises(
+        UserError, match=f"MNIST is needed, but {folder}/mnist lacks {FILES[3]}, and {FILES[0]}"
+    ):
         images.load("mnist")
     with pytest.raises(UserError, match=f"{folder}/cifar-10 lacks data_batch_3.bin, data_batch_4.bin"):
         images.load("cifar-10", (3,))
@@ -99,7 +101,7 @@ def test_what_two_mirrors_have_wrong_is_named_and_not_kept(small, mirror):
 
 
 def test_the_sentence_names_the_batches_that_can_be_used(small, folder):
-    words = r"lacks data_batch_3.bin, .*; use what is here with --set task.batches=\[1,2\], give"
+    words = r"lacks data_batch_3.bin, .*; use what was found with --set task.batches=\[1,2\], give"
     with pytest.raises(UserError, match=words):
         images.load("cifar-10", (3,))
     (folder / "cifar-10" / "test_batch.bin").unlink()
@@ -123,11 +125,11 @@ def test_a_damaged_file_of_the_cache_waits_for_the_command(small, mirror, whycon
     before = files_in(small.cache)
     code, told, error = whyconv("data", "fetch", "mnist")
     assert code == 2 and f"{home} is damaged, and {FILES[1]} could not" in error
-    assert f"{home / FILES[1]} is not a sound gzip file" in told
+    assert f"{home / FILES[1]} is not an intact gzip file" in told
     assert files_in(small.cache) == before
     address, asked = mirror(small.content["mnist"])
     small.publish("mnist", mirrors=(address,))
-    with pytest.raises(UserError, match=f"{FILES[1]} is not a sound gzip file"):
+    with pytest.raises(UserError, match=f"{FILES[1]} is not an intact gzip file"):
         images.load("mnist")
     assert asked == [] and files_in(small.cache) == before
     code, told, error = whyconv("data", "fetch", "mnist")
@@ -181,7 +183,7 @@ def test_an_archive_without_a_member_is_not_used(small, mirror, change):
     small.archive = archive([(f"x/{file}", data) for file, data in content.items() if data])
     address, _ = mirror({TAR: small.archive})
     small.publish("cifar-10", mirrors=(address,))
-    with pytest.raises(UserError, match=f"{TAR} was downloaded, but has no sound data_batch_4.bin"):
+    with pytest.raises(UserError, match=f"{TAR} was downloaded, but has no intact data_batch_4.bin"):
         fetch("cifar-10")
     assert files_in(small.cache) == {}
 

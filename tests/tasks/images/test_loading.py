@@ -219,7 +219,7 @@ def test_other_digits_than_the_known_are_refused(monkeypatch):
     pixels, labels = sklearn.datasets.load_digits(return_X_y=True)
     labels[0] = 1
     monkeypatch.setattr(sklearn.datasets, "load_digits", lambda return_X_y: (pixels, labels))
-    with pytest.raises(UserError, match="digits inside scikit-learn are not those"):
+    with pytest.raises(UserError, match="digits in this scikit-learn are not the expected"):
         digits.load()
 
 

@@ -1,7 +1,7 @@
 """Real images: MNIST, Fashion-MNIST, CIFAR-10, and the digits that ship inside scikit-learn.
 
-A set is taken from the folder that WHYCONV_DATA or --data names, else from the cache, else it is
-downloaded into the cache. Every file is checked against its published sum before it is used.
+A set is read from the folder given by WHYCONV_DATA or --data, else from the cache, else it is downloaded
+into the cache. Every file is checked against its published checksum before it is used.
 """
 
 from __future__ import annotations
@@ -35,10 +35,9 @@ __all__ = [
 
 
 def load(name: str, batches: tuple[int, ...] | None = None) -> ImageSet:
-    """The set, every file checked; downloaded first if it is not here. Kept for the life of the process.
+    """The set, every file checked; downloaded if it is missing. Cached in the process.
 
-    ``batches`` are training batches of CIFAR-10, 1 to 5; None stands for those of the first place that
-    has the set.
+    ``batches`` are training batches of CIFAR-10, 1 to 5; None means those of the first place with the set.
     """
     batches = in_order(name, batches)
     if known(name).embedded:
@@ -52,28 +51,28 @@ def load(name: str, batches: tuple[int, ...] | None = None) -> ImageSet:
 
 
 def here(name: str, batches: tuple[int, ...] | None = None) -> bool:
-    """Whether the set, of CIFAR-10 with these batches or any, needs no download, as names of files tell."""
+    """Whether the set (CIFAR-10: with these batches, or any) needs no download, judging by file names."""
     return known(name).embedded is not None or find(name, batches) is not None
 
 
 def batches_here() -> tuple[int, ...]:
-    """The training batches of CIFAR-10 that are used without a download; all if there are none."""
+    """The training batches of CIFAR-10 that need no download; all if there are none."""
     place = find(BATCHED)
     return (place.batches if place else known(BATCHED).batches) or ()
 
 
 def unused(names: Sequence[str]) -> str:
-    """Why what the user's folder has of these sets is not used, in clauses; empty if there is nothing."""
-    told = []
+    """Why files of these sets in the user's folder are not used; empty if there are no such files."""
+    reasons = []
     for name in names:
         if find(name) is None:
-            told += [f"{place.folder} lacks {', '.join(place.missing)}" for place in places(name)]
-            told += [what] if (what := unpacked(name)) else []
-    return "; ".join(told)
+            reasons += [f"{place.folder} lacks {', '.join(place.missing)}" for place in places(name)]
+            reasons += [what] if (what := unpacked(name)) else []
+    return "; ".join(reasons)
 
 
 def resolve(wanted: str, preference: Sequence[str]) -> str:
-    """The set that is meant: for ``auto`` the first of ``preference`` that is here, else the digits."""
+    """The set ``wanted``; for ``auto`` the first of ``preference`` on this machine, else the digits."""
     if wanted == "auto":
         return next((name for name in preference if here(name)), DIGITS)
     in_order(wanted, None)
@@ -81,9 +80,9 @@ def resolve(wanted: str, preference: Sequence[str]) -> str:
 
 
 def digest(name: str, batches: tuple[int, ...] | None = None) -> str:
-    """The identity of the data by what is known of it; no file is touched, and it need not be here.
+    """The identity of the data from published checksums; no file is read, and none need exist.
 
-    Unlike for :func:`load`, None stands for all batches of CIFAR-10.
+    Unlike in :func:`load`, None means all batches of CIFAR-10.
     """
     batches, about = in_order(name, batches), known(name)
     return about.sha256 or spec.digest(
@@ -92,7 +91,7 @@ def digest(name: str, batches: tuple[int, ...] | None = None) -> str:
 
 
 def describe(name: str, batches: tuple[int, ...] | None = None) -> str:
-    """The set in one line for people; ``batches`` of CIFAR-10, None for those that are here."""
+    """The set in one line; ``batches`` of CIFAR-10, None for those on this machine."""
     batches, about = in_order(name, batches), known(name)
     if about.about:
         return about.about
@@ -100,33 +99,33 @@ def describe(name: str, batches: tuple[int, ...] | None = None) -> str:
         batches = batches_here()
     train, every, test = map(about.images, (about.training(batches), about.train, about.test))
     if train < every:
-        told = ", ".join(map(str, batches or ()))
+        numbers = ", ".join(map(str, batches or ()))
         plural = "batches" if len(batches or ()) > 1 else "batch"
-        return f"{about.title} in part: {train:,} of {every:,} training images ({plural} {told})"
+        return f"{about.title} in part: {train:,} of {every:,} training images ({plural} {numbers})"
     colour = "colour " if about.shape[2] == 3 else ""
     return f"{about.title}, {train:,} + {test:,} {colour}images of {about.shape[0]} x {about.shape[1]}"
 
 
 def problems(name: str, place: Place) -> list[str]:
-    """A sentence for everything that is wrong with the files of a set in a place; all are read."""
-    told = []
+    """One sentence per problem with the files of a set in a place; all files are read."""
+    found = []
     for file in known(name).files(known(name).batches):
         path = place.folder / file.name
         try:
             if path.is_file():
                 read(name, file, path)
         except UserError as error:
-            told.append(str(error))
+            found.append(str(error))
     if place.missing:
-        told.append(
+        found.append(
             f"{place.folder} lacks {', '.join(place.missing)}, without which {known(name).title} cannot be "
             f"used; add what is missing, or run whyconv data fetch {name}."
         )
-    return told
+    return found
 
 
 def in_order(name: str, batches: tuple[int, ...] | None) -> tuple[int, ...] | None:
-    """The batches of a set in order; names and batches that do not exist are refused."""
+    """The batches of a set in order; unknown names and batches are refused."""
     every = known(name).batches
     if batches is None:
         return None
@@ -156,7 +155,7 @@ def _part(name: str, about: Known, folder: Path, files: tuple[File, ...]) -> Ima
 
 
 def _fixed(images: np.ndarray, labels: np.ndarray) -> Images:
-    """Contiguous and read-only, since everybody in the process gets the same arrays."""
+    """Contiguous and read-only, since the whole process shares these arrays."""
     part = Images(np.ascontiguousarray(images), np.ascontiguousarray(labels))
     for array in part:
         array.setflags(write=False)

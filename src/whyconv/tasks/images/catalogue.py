@@ -1,6 +1,6 @@
-"""What an image set is, and what is known without looking at a file: names, sizes, checksums, mirrors.
+"""The image sets, and what is known without reading a file: names, sizes, checksums, mirrors.
 
-The MD5 sums are those their authors published (for CIFAR-10 of the archive; its members' follow from it).
+The MD5 sums are the authors' (for CIFAR-10 that of the archive, which determines those of its members).
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class ImageSet(NamedTuple):
 
 
 class File(NamedTuple):
-    """One published file: ``items`` images, labels, or records of a label and an image.
+    """One published file of ``items`` images, labels, or records of a label and an image.
 
     A part of an embedded set is a file without a name.
     """
@@ -37,13 +37,13 @@ class File(NamedTuple):
 
 
 class Known(NamedTuple):
-    """One set as it was published, or one that is embedded.
+    """One published or embedded set.
 
-    ``train`` and ``test`` are files of images and of labels, or batches of records. ``folders`` are the
-    names its folder may have; a mirror's address goes before the name of a file, or of the ``archive``.
+    ``train`` and ``test`` are files of images and labels, or batches of records. ``folders`` are names its
+    folder may have; a mirror's address is a prefix of the name of a file or of the ``archive``.
 
-    ``embedded`` gives the images of a set that ships with a package and is always here, training and test;
-    ``sha256`` is their sum, ``phrase`` what it is called in a sentence, ``about`` its description.
+    ``embedded`` loads the training and test images of a set that ships with a package; ``sha256`` is their
+    checksum, ``phrase`` the set's name in a sentence, ``about`` its description.
     """
 
     title: str
@@ -61,7 +61,7 @@ class Known(NamedTuple):
 
     @property
     def batched(self) -> bool:
-        """Whether the training images come in batches, of which some are enough."""
+        """Whether the training images come in batches, which may be used separately."""
         return self.train[0].kind == "records"
 
     @property
@@ -71,7 +71,7 @@ class Known(NamedTuple):
 
     @property
     def download(self) -> int:
-        """The bytes that a download of everything takes."""
+        """The size of a complete download, in bytes."""
         return sum(file.size for file in ((self.archive,) if self.archive else self.files(self.batches)))
 
     def training(self, batches: tuple[int, ...] | None) -> tuple[File, ...]:
@@ -79,11 +79,10 @@ class Known(NamedTuple):
         return self.train if batches is None else tuple(self.train[number - 1] for number in batches)
 
     def files(self, batches: tuple[int, ...] | None) -> tuple[File, ...]:
-        """The files of these training batches and of the test; the test comes last."""
+        """The files of these training batches, then those of the test."""
         return self.training(batches) + self.test
 
     def images(self, files: tuple[File, ...]) -> int:
-        """How many images these files hold."""
         return sum(file.items for file in files if file.kind != "labels")
 
 
@@ -177,7 +176,7 @@ SETS: dict[str, Known] = {
     ),
 }
 DIGITS = next(name for name, about in SETS.items() if about.embedded)
-"""The set that is always here."""
+"""The set that needs no download."""
 BATCHED = next(name for name, about in SETS.items() if about.batched)
 """The set whose training images come in batches."""
 
@@ -188,7 +187,6 @@ def published() -> dict[str, Known]:
 
 
 def known(name: str) -> Known:
-    """What is known of a set."""
     if name not in SETS:
         raise UserError(f"there is no image set {name!r}; known sets: {', '.join(SETS)}.")
     return SETS[name]

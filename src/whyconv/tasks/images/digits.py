@@ -12,7 +12,7 @@ SPLIT = (1_297, 500)
 """Images for training and for the test."""
 
 SHA256 = "2b9c1613c8e15aa564c086ea1861186c0ddb30f0378ca3459451792324f666b8"
-"""Of what :func:`load` gives: images and labels of training, then of the test."""
+"""The checksum of what :func:`load` returns: images and labels for training, then for the test."""
 
 
 class Images(NamedTuple):
@@ -25,8 +25,8 @@ class Images(NamedTuple):
 def load() -> tuple[Images, Images]:
     """1,297 images for training and 500 for the test, 8 x 8, grey levels 0 to 16 stretched to 0 to 255.
 
-    The order is that of SHA-256("digit i"), i from 0 as in scikit-learn: fixed for good, and neighbours,
-    which often are of one hand, are parted. The last 500 are the test.
+    Sorted by SHA-256("digit i"), i from 0 as in scikit-learn: a fixed order that separates neighbours, which
+    are often by the same hand. The last 500 are the test.
     """
     from sklearn.datasets import load_digits
 
@@ -37,7 +37,7 @@ def load() -> tuple[Images, Images]:
     parts = [Images(images[rows], labels[rows]) for rows in (slice(SPLIT[0]), slice(SPLIT[0], None))]
     if checksum(*parts) != SHA256:
         raise UserError(
-            "the digits inside scikit-learn are not those that are known; install the scikit-learn of "
+            "the digits in this scikit-learn are not the expected ones; install the scikit-learn of "
             "requirements.lock, or choose another image set."
         )
     return parts[0], parts[1]

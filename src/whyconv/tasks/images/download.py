@@ -1,7 +1,7 @@
-"""Downloads into the cache: one mirror after the other, and nothing is kept before its checksum is right.
+"""Downloads into the cache: one mirror after another; a file is kept only if its checksum is right.
 
-A file is downloaded beside the cache's files and moved to its place in one step, so that neither a kill
-nor a second process leaves half a file there. One process downloads at a time; the next finds the files.
+A file is downloaded next to the cache's files and then renamed, so that neither a kill nor a second process
+leaves half a file. One process downloads at a time; the next one finds the files.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ CHUNK = 1 << 16
 
 
 def fetch(name: str) -> Path:
-    """The folder of the cache with the whole set; what is missing or damaged there is downloaded."""
+    """The cache's folder of the whole set; missing or damaged files are downloaded."""
     about, home = known(name), cache() / name
     with _alone(cache()):
         lacking = [file for file in about.files(about.batches) if not _intact(home / file.name, file)]
@@ -38,9 +38,9 @@ def fetch(name: str) -> Path:
 
 
 def _downloaded(name: str, about: Known, wanted: list[File], room: Path) -> Iterator[File]:
-    """Each of the wanted files once it is in the room and right; those of an archive after the last of them.
+    """Each of the wanted files once it is in the room and checked; those of an archive all at the end.
 
-    The files come in the order of the set, so that the test, without which no set is complete, is last.
+    Files come in the order of the set: the test, without which a set is incomplete, is last.
     """
     if about.archive is None:
         for file in wanted:
@@ -61,7 +61,7 @@ def _download(name: str, about: Known, file: File, room: Path) -> None:
     failures = []
     for mirror in about.mirrors:
         with _bar(file) as bar:
-            # the file as it lies there: what is sent as zipped, requests would unzip
+            # the file as stored: requests would unzip a response marked as gzip
             plain = {"Accept-Encoding": "identity"}
             downloader = pooch.HTTPDownloader(progressbar=bar, chunk_size=CHUNK, headers=plain)
             try:
@@ -72,23 +72,23 @@ def _download(name: str, about: Known, file: File, room: Path) -> None:
             except (RequestException, ValueError) as error:
                 failures.append(f"{urlsplit(mirror).netloc}: {_reason(error)}")
     raise UserError(
-        f"{about.title} was wanted, {_looked(name, about)}, and {file.name} could not be downloaded "
+        f"{about.title} is needed, but {_looked(name, about)}, and {file.name} could not be downloaded "
         f"({'; '.join(failures)}); {_part(name, about)}give a folder that has it with --data DIR or "
-        f"{VARIABLE}, run whyconv data fetch {name} where there is a network, or take the embedded digits "
+        f"{VARIABLE}, run whyconv data fetch {name} with a network connection, or take the embedded digits "
         "with --set task.images=digits."
     )
 
 
 def _part(name: str, about: Known) -> str:
-    """In words: how to do with the batches that are here, if some are."""
+    """In words: how to use only the batches that were found, if any."""
     place = find(name) if about.batched else None
     if place is None or place.batches is None:
         return ""
-    return f"use what is here with --set task.batches=[{','.join(map(str, place.batches))}], "
+    return f"use what was found with --set task.batches=[{','.join(map(str, place.batches))}], "
 
 
 def _looked(name: str, about: Known) -> str:
-    """In words: where the set was looked for, and what was wrong there."""
+    """In words: where the set was searched, and what was wrong there."""
     lacks = [
         f"{place.folder} {'lacks ' + ', '.join(place.missing) if place.missing else 'is damaged'}"
         for place in places(name, about.batches)
@@ -111,7 +111,7 @@ def _reason(error: Exception) -> str:
 
 
 def _unpack(archive: Path, wanted: list[File], room: Path) -> None:
-    """The wanted files of an archive, known by their last names: no path in there is ever followed."""
+    """The wanted files of an archive, found by base name; paths in the archive are never followed."""
     left = {file.name: file for file in wanted}
     with tarfile.open(archive) as tar:
         for member in tar:
@@ -121,7 +121,9 @@ def _unpack(archive: Path, wanted: list[File], room: Path) -> None:
                 (room / file.name).write_bytes(data)
                 del left[file.name]
     if left:
-        raise UserError(f"{archive.name} was downloaded, but has no sound {', '.join(left)}; none is kept.")
+        raise UserError(
+            f"{archive.name} was downloaded, but has no intact {', '.join(left)}; nothing is kept."
+        )
 
 
 def _intact(path: Path, file: File) -> bool:
@@ -130,10 +132,10 @@ def _intact(path: Path, file: File) -> bool:
 
 @contextmanager
 def _alone(folder: Path) -> Iterator[None]:
-    """Wait until no other process downloads, and tell if the cache cannot be used.
+    """Wait until no other process downloads; a cache that cannot be used is an error.
 
-    The lock is on the folder itself; the system lets go of it when a process ends. Where a file system
-    has no locks two processes download the same, which costs time alone.
+    The lock is on the folder itself; the system releases it when the process ends. On a file system without
+    locks two processes may download the same files, which only costs time.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -152,7 +154,7 @@ def _alone(folder: Path) -> Iterator[None]:
 
 @contextmanager
 def _bar(file: File) -> Iterator[Any]:
-    """A progress bar on stderr as pooch wants it, if someone is looking; False otherwise."""
+    """A progress bar for pooch on stderr, if that is a terminal; else False."""
     from rich.console import Console
 
     console = Console(stderr=True)
@@ -167,7 +169,7 @@ def _bar(file: File) -> Iterator[Any]:
 
 
 class _Bar:
-    """What pooch asks of a progress bar, done by one of rich."""
+    """The interface of pooch's progress bar, drawn by rich."""
 
     def __init__(self, progress: Any, file: File) -> None:
         self._progress = progress

@@ -1,7 +1,7 @@
 """Reading the published files: IDX in gzip, and the binary batches of CIFAR-10. Nothing is unpickled.
 
-A file is used only if its MD5 sum is the published one. Where it is not, what the file holds says why, so
-the sentence tells a truncated file from one of another kind.
+A file is used only if its MD5 sum is the published one. If not, its content is examined, so that the error
+message distinguishes a truncated file from a different one.
 """
 
 from __future__ import annotations
@@ -22,20 +22,20 @@ MAGIC = {"images": 0x00000803, "labels": 0x00000801}
 """The first four bytes of an IDX file: unsigned bytes in three dimensions, or in one."""
 
 LARGEST = 2**30
-"""Bytes of a file that is looked into, of whatever kind; those of the published sets are far smaller."""
+"""The largest file that is examined, in bytes; published files are far smaller."""
 
 
 class Damage(Exception):
-    """Why a file is not the published one; the words go on after the file's name."""
+    """Why a file is not the published one, as a predicate that follows the file's name."""
 
 
 def md5(data: bytes) -> str:
-    """The checksum by which the sets were published."""
+    """The checksum that the sets were published with."""
     return hashlib.md5(data, usedforsecurity=False).hexdigest()
 
 
 def read(name: str, file: File, path: Path) -> np.ndarray:
-    """What a file of the set holds: images, labels, or records of a label and an image, as uint8."""
+    """The content of a file of the set: images, labels, or records of a label and an image, as uint8."""
     try:
         if (size := path.stat().st_size) > LARGEST:
             raise UserError(f"{path} has {size:,} bytes instead of {file.size:,}; {mend(name, path)}.")
@@ -53,13 +53,13 @@ def read(name: str, file: File, path: Path) -> np.ndarray:
 
 
 def _idx(file: File, data: bytes, shape: tuple[int, int, int]) -> np.ndarray:
-    """An IDX file: magic, the sizes of the axes, all as big-endian 32-bit numbers, then one byte a value."""
+    """An IDX file: magic, the sizes of axes, all as big-endian 32-bit numbers, then one byte per value."""
     axes: tuple[int, ...] = (file.items, *shape[:2]) if file.kind == "images" else (file.items,)
     start = 4 + 4 * len(axes)
     content = _unzip(data, start + prod(axes), file)
     if content[:4] != MAGIC[file.kind].to_bytes(4):
         raise Damage(
-            f"begins with 0x{content[:4].hex()}, and a file of {file.kind} begins with "
+            f"begins with 0x{content[:4].hex()}, but a file of {file.kind} begins with "
             f"0x{MAGIC[file.kind]:08x}"
         )
     found = tuple(int.from_bytes(content[place : place + 4]) for place in range(4, start, 4))
@@ -76,7 +76,7 @@ def _idx(file: File, data: bytes, shape: tuple[int, int, int]) -> np.ndarray:
 
 
 def _unzip(data: bytes, expected: int, file: File) -> bytes:
-    """The unzipped content, read to one byte beyond what is expected, so that nothing can swell."""
+    """The unzipped content, at most one byte more than expected, as a guard against zip bombs."""
     try:
         if not data:
             raise EOFError
@@ -84,16 +84,16 @@ def _unzip(data: bytes, expected: int, file: File) -> bytes:
     except EOFError:
         raise Damage(_truncated(file, data)) from None
     except (gzip.BadGzipFile, zlib.error) as error:
-        raise Damage(f"is not a sound gzip file: {error}") from None
+        raise Damage(f"is not an intact gzip file: {error}") from None
 
 
 def _records(file: File, data: bytes, shape: tuple[int, int, int]) -> np.ndarray:
-    """A batch of CIFAR-10: records of a label and the red, green and blue plane, one byte a value."""
+    """A batch of CIFAR-10: records of a label and the red, green and blue plane, one byte per value."""
     length = 1 + prod(shape)
     if len(data) < file.items * length:
         raise Damage(_truncated(file, data))
     if len(data) > file.items * length:
-        raise Damage(f"has {len(data):,} bytes, and {file.items:,} records of {length:,} were published")
+        raise Damage(f"has {len(data):,} bytes, but {file.items:,} records of {length:,} were published")
     return np.frombuffer(data, np.uint8).reshape(file.items, length)
 
 

@@ -1,4 +1,4 @@
-"""Where a set is looked for: the folder that the user names, then the cache. No file is read."""
+"""Where sets are searched: the user's folder, then the cache. No file is read."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from whyconv.paths import cache_folder, given_path
 from whyconv.tasks.images.catalogue import Known, known, published
 
 VARIABLE = "WHYCONV_DATA"
-"""Names the folder that is looked into first; the option --data sets it for a command and its workers."""
+"""Names the folder to search first; the option --data sets it for a command and its workers."""
 
 
 class Place(NamedTuple):
-    """A folder with files of a set: its training batches (None for a set without) and what it lacks."""
+    """A folder with files of a set: its training batches (None if it has none) and the missing files."""
 
     folder: Path
     batches: tuple[int, ...] | None
@@ -24,18 +24,18 @@ class Place(NamedTuple):
 
 
 def cache() -> Path:
-    """Where downloads are kept: data/ in WHYCONV_CACHE, by default in the user's cache."""
+    """The folder of downloads: data/ in WHYCONV_CACHE, by default in the user's cache."""
     return cache_folder(os.environ) / "data"
 
 
 def use_folder(path: str | Path) -> None:
-    """Look into this folder first, in this process and those it starts; the same as WHYCONV_DATA."""
+    """Search this folder first, in this process and those it starts, as with WHYCONV_DATA."""
     _check(given_path(path))
     os.environ[VARIABLE] = str(Path(path).resolve())
 
 
 def given() -> Path | None:
-    """The folder that the user names, if any; refused where it is none or has no file of any set."""
+    """The user's folder, if any; refused if it is not a folder or has no file of any set."""
     if not os.environ.get(VARIABLE):
         return None
     folder = Path(os.environ[VARIABLE])
@@ -44,7 +44,7 @@ def given() -> Path | None:
 
 
 def places(name: str, batches: tuple[int, ...] | None = None) -> list[Place]:
-    """The folders with files of the set in the order of the search, complete or not."""
+    """The folders with files of the set, complete or not, in search order."""
     folder, about = given(), known(name)
     inside = _inside(about, folder, batches) if folder else ()
     return [*inside, *_look(about, cache() / name, batches)]
@@ -56,46 +56,46 @@ def find(name: str, batches: tuple[int, ...] | None = None) -> Place | None:
 
 
 def wrong_sizes(name: str, place: Place) -> dict[Path, str]:
-    """The files of a set in a place that cannot be the published ones, by their sizes alone, and why."""
-    told = {}
+    """Files of a set in a place whose size shows that they are not the published ones, and why."""
+    reasons = {}
     for file in known(name).files(known(name).batches):
         path = place.folder / file.name
         if path.is_file() and (size := path.stat().st_size) != file.size:
-            told[path] = f"has {size:,} bytes instead of {file.size:,}"
-    return told
+            reasons[path] = f"has {size:,} bytes instead of {file.size:,}"
+    return reasons
 
 
 def mend(name: str, path: Path) -> str:
     """What to do about a file that is not the published one."""
     again = f"whyconv data fetch {name}"
     if path.parent == cache() / name:
-        return f"{again} gets it anew"
-    return f"replace it by the published file, or remove it and run {again}"
+        return f"{again} downloads it again"
+    return f"replace it with the published file, or remove it and run {again}"
 
 
 def unpacked(name: str) -> str:
-    """What the user's folder has of a set in a form that is not read, in a clause; empty if nothing."""
+    """A clause about unpacked files of a set in the user's folder, which are not read; empty if none."""
     folder = given()
     return _unpacked(known(name), folder) if folder else ""
 
 
 def _unpacked(about: Known, folder: Path) -> str:
-    """Files without their .gz: the published sums are those of the packed files, so they are not read."""
+    """Files without their .gz are not read: the published checksums are those of the packed files."""
     for home in (*(folder / name for name in about.folders), folder):
         packed = [file.name for file in about.files(about.batches) if file.name.endswith(".gz")]
         lacking = [name for name in packed if not (home / name).is_file()]
         if found := [name for name in lacking if (home / name.removesuffix(".gz")).is_file()]:
             names = ", ".join(name.removesuffix(".gz") for name in found)
             return (
-                f"{home} has {names} unpacked, and only files as published are read, "
-                "with .gz, because the published sums are theirs"
+                f"{home} has {names} unpacked, but only the published .gz files are read, "
+                "since the published checksums are theirs"
             )
     return ""
 
 
 def _check(folder: Path) -> None:
     if not folder.is_dir():
-        what = "is no folder" if folder.exists() else "does not exist"
+        what = "is not a folder" if folder.exists() else "does not exist"
         raise UserError(
             f"the data folder {folder} {what}; give --data or {VARIABLE} a folder with image sets."
         )
@@ -103,7 +103,7 @@ def _check(folder: Path) -> None:
         for name, about in published().items():
             if what := _unpacked(about, folder):
                 raise UserError(
-                    f"{what}; put the published files there, or leave this folder out and run whyconv data "
+                    f"{what}; put the published files there, or omit this folder and run whyconv data "
                     f"fetch {name}."
                 )
         raise UserError(
@@ -116,8 +116,8 @@ def _check(folder: Path) -> None:
 def _inside(about: Known, folder: Path, batches: tuple[int, ...] | None = None) -> Iterator[Place]:
     """Places of a set in a user's folder.
 
-    MNIST and Fashion-MNIST have the same names of files, so files that lie in the folder itself belong to
-    a set if at least one of them has its published size.
+    MNIST and Fashion-MNIST use the same file names, so files directly in the folder belong to a set if at
+    least one of them has its published size.
     """
     for name in about.folders:
         yield from _look(about, folder / name, batches)
