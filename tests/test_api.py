@@ -3,6 +3,7 @@
 import sys
 from typing import get_args
 
+import numpy as np
 import pytest
 from made_claims import FAILS, HOLDS, choose, gives, made, raises
 
@@ -29,6 +30,10 @@ BAD = {
     "an exit": (lambda: sys.exit(0), "SystemExit: 0"),
     "nothing": (lambda: None, "TypeError: {part} returned None"),
     "a word": (lambda: "holds", "TypeError: {part} returned 'holds'"),
+    "a number of NumPy": (
+        lambda: Evidence("holds", {"n": np.int64(3)}),
+        "TypeError: {part} returned a int64",
+    ),
     "no such verdict": (lambda: Evidence("perhaps"), "TypeError: {part} returned Evidence"),
 }
 

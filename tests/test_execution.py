@@ -97,3 +97,8 @@ def test_every_stream_depends_on_the_seed():
     zero, one = (streams(Trial(**spec, seed=seed)) for seed in (0, 1))
     assert zero.keys() == one.keys() and len(zero) == 6
     assert all(not np.array_equal(jax.random.key_data(zero[n]), jax.random.key_data(one[n])) for n in zero)
+
+
+def test_a_learner_without_a_network_of_its_own_leaves_the_network_alone(execute):
+    row = execute(task=SMALL, network={"name": "conv-pool", "channels": 8}, learner="svm", m=12, seed=0)
+    assert 0 <= row["test_error"] <= 1 and "exact_error" not in row

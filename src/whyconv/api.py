@@ -23,7 +23,7 @@ from whyconv.runs import Run, runs_of
 from whyconv.settings import configure
 from whyconv.spec import to_json
 from whyconv.tasks.images import use_folder
-from whyconv.verdict import Evidence, Verdict, control_fault
+from whyconv.verdict import Evidence, Number, Verdict, control_fault
 
 RUNS = "whyconv-runs"
 
@@ -166,6 +166,8 @@ def _decided(claim: type, part: str) -> tuple[Evidence, str]:
         found = getattr(claim(), part)()
         if not isinstance(found, Evidence) or found.verdict not in get_args(Verdict):
             raise TypeError(f"{part} returned {found!r}, but must return Evidence with a known verdict")
+        if wrong := [name for name, value in found.numbers.items() if not isinstance(value, Number)]:
+            raise TypeError(f"{part} returned a {type(found.numbers[wrong[0]]).__name__} for {wrong[0]!r}")
         return found, ""
     except (Exception, SystemExit) as error:
         return Evidence("error", {"error": said(error)}), traceback.format_exc()

@@ -100,8 +100,10 @@ def learned_filters(trial: Trial, view: View | None) -> tuple[Result, Mapping[st
 
 
 def shown(trial: Trial, params: Any) -> View | None:
-    """The view of the trial's network with these parameters, if there are both."""
-    return None if trial.network is None or params is None else trial.network.view(params, trial.task.shape)
+    """The view of the trial's network with these parameters; none if the learner trained something else."""
+    if trial.network is None or params is None or not trial.learner.needs_network:
+        return None
+    return trial.network.view(params, trial.task.shape)
 
 
 def known_facts(trial: Trial, fit: Fit, world: jax.Array) -> dict[str, float | bool]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from types import NoneType
 from typing import Any, ClassVar, Literal, Self, TypeVar, cast, get_args, get_origin
@@ -52,8 +52,8 @@ class Spec(BaseModel):
         """The functions that its settings name, and those of specs among them; unknown names are refused."""
         model = type(self)
         own = [choice.find(getattr(self, name), model, name) for name, choice in choices(model).items()]
-        inner = [value for name in model.model_fields if isinstance(value := getattr(self, name), Spec)]
-        return own + [each for value in inner for each in value.functions()]
+        inner = (spec for name in model.model_fields for spec in _specs(getattr(self, name)))
+        return own + [each for spec in inner for each in spec.functions()]
 
     def function(self, setting: str) -> Callable[..., Any]:
         """The function that a setting names, with the settings that it takes."""
@@ -207,6 +207,15 @@ def sentence(error: ValidationError, model: type[Spec]) -> str:
     if message[1:2].islower():
         message = message[0].lower() + message[1:]
     return f"{where}{message}{'' if message.endswith('.') else '.'}"
+
+
+def _specs(value: Any) -> Iterator[Spec]:
+    """The specs that a field's value is or holds."""
+    if isinstance(value, Spec):
+        yield value
+    elif isinstance(value, Mapping | list | tuple):
+        for item in value.values() if isinstance(value, Mapping) else value:
+            yield from _specs(item)
 
 
 def _default(field: Any) -> Any:

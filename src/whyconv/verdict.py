@@ -60,11 +60,11 @@ def all_above(intervals: Mapping[str, Estimate], threshold: float) -> Verdict:
 
 
 def worst(*evidence: Evidence) -> Evidence:
-    """All conditions together: *fails* beats *undecided*, *vacuous*, *consistent*; the numbers are pooled.
+    """All conditions together: the worst verdict, in the order of ``order``; the numbers are pooled.
 
     Without any condition it is *undecided*.
     """
-    order: tuple[Verdict, ...] = ("fails", "undecided", "vacuous", "consistent")
+    order: tuple[Verdict, ...] = ("error", "fails", "undecided", "vacuous", "consistent", "holds")
     numbers = {name: value for each in evidence for name, value in each.numbers.items()}
     for verdict in order:
         if any(each.verdict == verdict for each in evidence):

@@ -289,6 +289,7 @@ def test_what_is_not_reached_begins_at_the_cap_if_that_is_clear():
     assert not clear.reached
     assert clear.censored
     assert str(clear) == "not reached by m = 400, 5 repetitions"
+    assert clear.data()["value"] is None and clear.data()["m_star"] is None and clear.data()["cap"] == 400
     narrow = sample_complexity(straight(around(410)), 0.0, 1000)
     assert not narrow.reached
     assert 370 < narrow.low < 400

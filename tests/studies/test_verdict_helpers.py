@@ -34,8 +34,11 @@ def test_both_sides(low, high, verdict):
 
 
 def test_the_worst_of_several_counts_and_all_numbers_stay():
-    parts = [Evidence(verdict, {verdict: 1}) for verdict in ("consistent", "vacuous", "undecided", "fails")]
-    for end in range(1, 5):
+    parts = [
+        Evidence(verdict, {verdict: 1})
+        for verdict in ("holds", "consistent", "vacuous", "undecided", "fails", "error")
+    ]
+    for end in range(1, 7):
         assert worst(*parts[:end]) == Evidence(
             parts[end - 1].verdict, {part.verdict: 1 for part in parts[:end]}
         )

@@ -33,7 +33,7 @@ class Claim(Piece):
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if own := {"check", "control"} & vars(cls).keys():
+        if own := {name for name in ("check", "control") if getattr(cls, name) is not getattr(Claim, name)}:
             raise UserError(
                 f"the claim {kwargs.get('name', cls.__name__)!r} of {cls.__module__} defines "
                 f"{' and '.join(sorted(own))}; define decide(self, broken) alone, which both call."

@@ -110,6 +110,10 @@ class SampleComplexity(Estimate):
     def central(self) -> float:
         return math.nan if self.censored else self.crossing
 
+    def data(self) -> dict[str, float | int | None]:
+        """Also ``cap``, the largest size measured, and ``m_star``: None if it was not reached by then."""
+        return {**super().data(), "m_star": self.m_star, "cap": self.cap}
+
     @property
     def cell(self) -> str:
         """``421 [380, 460]``, ``> 1000`` or ``<= 2``."""

@@ -31,6 +31,11 @@ class Exponent(Estimate):
     def central(self) -> float:
         return self.value
 
+    def data(self) -> dict[str, float | int | None]:
+        """Also ``r_squared``, and of how many ``settings`` how many are ``censored``."""
+        fit = None if math.isnan(self.r_squared) else self.r_squared
+        return {**super().data(), "r_squared": fit, "settings": self.settings, "censored": self.censored}
+
     @property
     def cell(self) -> str:
         return estimate(self.value, self.low, self.high, -math.inf, ".2f", self.count)
