@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
+from whyconv.errors import UserError
 from whyconv.spec import Piece, build, checked
 from whyconv.tasks import Task
 from whyconv.trial import Row, Trial
@@ -138,7 +139,7 @@ class Study(Piece):
 
     def cells(self) -> Iterable[Cell]:
         """Every place of the study, in the order of the plan."""
-        raise NotImplementedError(f"{self.name} has neither cells nor a plan of its own")
+        raise UserError(f"the study {self.name} defines neither cells nor plan; define one of them.")
 
     def plan(self, rows: Mapping[str, Row]) -> list[Point]:
         """Every trial wanted, given the rows so far (by trial key); those without a row get run."""
