@@ -210,7 +210,7 @@ def _costless() -> Iterator[None]:
     """Replace what would cost time: trials, claims, drawings, downloads, the longest of the exact sums."""
     import typer
 
-    from whyconv import api
+    from whyconv import api, progress
     from whyconv.cli import main
     from whyconv.errors import UserError
     from whyconv.exact.fourier import lattice, meet, trapezoid
@@ -241,7 +241,7 @@ def _costless() -> Iterator[None]:
         for place, name, fake in [
             (api, "complete", complete),
             (recompute, "_outcomes", lambda *given: ()),
-            (api, "Progress", Progress),
+            (progress, "Progress", Progress),
             (download, "fetch", fetch),
             (api, "_decided", lambda claim, part: (Evidence("holds"), "")),
             (main, "runs_of", lambda found: []),
