@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from whyconv.errors import UserError
+from whyconv.lazy import pd
 from whyconv.spec import Piece, build, checked
 from whyconv.tasks import Task
 from whyconv.trial import Row, Trial
@@ -18,7 +19,6 @@ from whyconv.verdict import Evidence
 
 if TYPE_CHECKING:
     import altair
-    import pandas as pd
 
     from whyconv.measure.complexity import Search
 
@@ -188,8 +188,6 @@ class Study(Piece):
 
     def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
         """One line per trial with a good row: labels, seed, the measured columns, and seconds if known."""
-        import pandas as pd
-
         lines = []
         for point in points:
             row = rows.get(point.trial.key)

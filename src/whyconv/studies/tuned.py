@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 
+from whyconv.lazy import pd
 from whyconv.networks import Network
 from whyconv.studies import Cell, Point, Study, good
 from whyconv.tasks import Task
 from whyconv.trial import Row, Trial
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FIRST_TUNING_SEED = 10_000
 TUNING, MEASURED = "tuning", "measured"

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar, Literal
 
 from whyconv.claims import Claim
+from whyconv.exact import pattern_sets
+from whyconv.exact.rank import rank_modulo
+from whyconv.lazy import NDArray, np
+from whyconv.papers.brutzkus.exact import first_layer, max_pooling, shattering
 from whyconv.verdict import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Theorem42(Claim, name="brutzkus.thm4.2"):
@@ -25,10 +26,6 @@ class Theorem42(Claim, name="brutzkus.thm4.2"):
     broken: ClassVar[str] = "alpha_I takes the label of I in place of the label of its complement"
 
     def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.papers.brutzkus.exact import max_pooling, shattering
-
         rng = np.random.default_rng(42)
         tried, largest, miss, gap = 0, 0, 0.0, 0.0
         for positions in range(2, 11):
@@ -76,11 +73,6 @@ class ExactDimension(Claim, name="brutzkus.vcdim"):
     broken: ClassVar[str] = "sum-pooling in place of max-pooling"
 
     def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.exact.rank import rank_modulo
-        from whyconv.papers.brutzkus.exact import max_pooling, shattering
-
         def pool(filters: NDArray, inputs: NDArray) -> NDArray:
             """Integer activations, pooled by the network's own maximum or by a sum."""
             if broken:
@@ -125,11 +117,6 @@ class BadErm(Claim, name="brutzkus.bad-erm"):
     broken: ClassVar[str] = "inclusion-exclusion without its alternating signs"
 
     def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.exact import pattern_sets
-        from whyconv.papers.brutzkus.exact import first_layer, max_pooling, shattering
-
         positions, patterns = 5, 10
         samples = 8 * patterns
         rng = np.random.default_rng(44)

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from itertools import combinations_with_replacement
+from typing import ClassVar
 
 from whyconv.claims import Claim
+from whyconv.exact import pattern_sets
+from whyconv.exact.margins import max_margin
+from whyconv.lazy import NDArray, np
+from whyconv.papers.brutzkus.exact import first_layer, fully_connected, layerwise, max_pooling
+from whyconv.papers.brutzkus.exact.bounds import proved_norm_product
+from whyconv.papers.brutzkus.exact.fully_connected import linear_certificate
 from whyconv.verdict import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Proposition61(Claim, name="brutzkus.prop6.1"):
@@ -26,8 +30,6 @@ class Proposition61(Claim, name="brutzkus.prop6.1"):
     broken: ClassVar[str] = "the discriminative pattern stays at the first position"
 
     def decide(self, broken: bool) -> Evidence:
-        from whyconv.papers.brutzkus.exact.fully_connected import linear_certificate
-
         sizes = ((2, 3), (3, 3), (3, 4), (4, 4), (5, 4), (6, 4))
         places = {n: range(1 if broken else n) for n in range(2, 51)}
         proved = {n: linear_certificate(n, places[n]) for n in places}
@@ -51,11 +53,6 @@ class Proposition61(Claim, name="brutzkus.prop6.1"):
 
 def _least_linear(positions: int, patterns: int, places: Sequence[int]) -> float:
     """min |w|^2 s.t. y w . x >= 1 over the inputs whose discriminative pattern is at one of ``places``."""
-    import numpy as np
-
-    from whyconv.exact.margins import max_margin
-    from whyconv.papers.brutzkus.exact import max_pooling
-
     indices, labels = max_pooling.support(positions, patterns)
     allowed = np.isin((indices < 2).argmax(axis=1), list(places))
     basis = max_pooling.random_patterns(np.random.default_rng(61), patterns, patterns + 1)
@@ -77,11 +74,6 @@ class FullyConnectedBound(Claim, name="brutzkus.fc-bound"):
     broken: ClassVar[str] = "the CNN's features pooled by a sum in place of a maximum"
 
     def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.papers.brutzkus.exact import fully_connected
-        from whyconv.papers.brutzkus.exact.bounds import proved_norm_product
-
         exact = all(abs(_least_linear(n, 4, range(n)) * n - 2 * n**2) <= 1e-6 for n in (2, 3, 4, 5))
         sizes = (2, 4, 8, 16)
         updates, spare = [], []
@@ -116,12 +108,6 @@ def _feature_product(dim: int, positions: int, sum_pooling: bool) -> float:
 
     B by quadratic programming, its optimality certified by duality to 1e-9 (else an error).
     """
-    import numpy as np
-
-    from whyconv.exact import pattern_sets
-    from whyconv.exact.margins import max_margin
-    from whyconv.papers.brutzkus.exact import first_layer, layerwise
-
     rng = np.random.default_rng([62, dim])
     schedule = first_layer.Schedule.of_theorem(dim, 10)
     start, readout = first_layer.initial(rng, schedule, dim)
@@ -133,10 +119,6 @@ def _feature_product(dim: int, positions: int, sum_pooling: bool) -> float:
 
 def _summed_rows(scores: NDArray, positions: int) -> NDArray:
     """y z(x) with z_i = sum_j ReLU(w_i . x[j]), for every multiset of n - 1 spurious patterns."""
-    from itertools import combinations_with_replacement
-
-    import numpy as np
-
     spurious = range(2, scores.shape[1])
     chosen = np.array(list(combinations_with_replacement(spurious, positions - 1)))
     active = np.maximum(scores, 0).T

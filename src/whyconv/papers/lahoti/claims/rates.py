@@ -13,20 +13,20 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whyconv.claims import Claim, Provenance
+from whyconv.lazy import pd
+from whyconv.papers.lahoti.studies.fcn import wrong
+from whyconv.papers.lahoti.studies.signal_study import CNN, ROTATED
+from whyconv.runner.coordinator import complete
+from whyconv.settings import configure
 from whyconv.verdict import Evidence, Verdict
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from whyconv.papers.lahoti.studies.fcn import FullyConnected
 
 
 @cache
 def measured() -> tuple[FullyConnected, pd.DataFrame]:
     """The study and the table of its trials, from a run in a folder of its own."""
-    from whyconv.runner.coordinator import complete
-    from whyconv.settings import configure
-
     study: Any = configure("lahoti.fcn", "quick")
     with TemporaryDirectory(prefix="whyconv-check-") as folder:
         summary = complete(study, folder)
@@ -42,8 +42,6 @@ class _Rate(Claim):
     bound: ClassVar[str]
 
     def decide(self, broken: bool) -> Evidence:
-        from whyconv.papers.lahoti.studies.fcn import wrong
-
         study, table = measured()
         decided = study.slope(table, self.network, self.bound, wrong(self.bound) if broken else 1)
         found = study.complexities(table, self.network)
@@ -116,7 +114,5 @@ class Ordering(Claim, name="lahoti.ordering"):
     broken: ClassVar[str] = "the CNN where every patch is rotated by a matrix of its own"
 
     def decide(self, broken: bool) -> Evidence:
-        from whyconv.papers.lahoti.studies.signal_study import CNN, ROTATED
-
         study, table = measured()
         return study.order(table, ROTATED if broken else CNN)

@@ -7,15 +7,20 @@ bound above 1 says nothing, since the zero network has loss 1; such runs are cou
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from fractions import Fraction
+from math import log
+from typing import ClassVar
 
 from whyconv.claims import Claim
+from whyconv.lazy import np
+from whyconv.papers.malach.exact import bounds
+from whyconv.papers.malach.exact.bounds import sharp_drift_bound, stated_terms, step_size
+from whyconv.papers.malach.exact.k_patterns import cube
+from whyconv.papers.malach.exact.oracle_windows import PlainPath
+from whyconv.papers.malach.exact.routes import walk
+from whyconv.papers.malach.exact.runs import COUNTEREXAMPLE, Batch, batch
+from whyconv.papers.malach.exact.window_descent import Path, Ramp
 from whyconv.verdict import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from whyconv.papers.malach.exact.oracle_windows import PlainPath
-    from whyconv.papers.malach.exact.runs import Batch
-    from whyconv.papers.malach.exact.window_descent import Path
 
 AGREE = 1e-12
 
@@ -40,11 +45,6 @@ class Theorem4(Claim, name="malach.thm4"):
     broken: ClassVar[str] = "the parity of the first and the last bit, which no window sees together"
 
     def decide(self, broken: bool) -> Evidence:
-        from whyconv.papers.malach.exact.bounds import stated_terms, step_size
-        from whyconv.papers.malach.exact.routes import walk
-        from whyconv.papers.malach.exact.runs import batch
-        from whyconv.papers.malach.exact.window_descent import Ramp
-
         decided: list[tuple[float, float]] = []
         vacuous: list[float] = []
         laws = ("uniform", "biased", "markov")
@@ -95,10 +95,6 @@ def _average(path: Path) -> float:
 
 def _problem(runs: Batch, far_apart: bool) -> Batch:
     """The runs as they are, or with x_1 x_n for label."""
-    import numpy as np
-
-    from whyconv.papers.malach.exact.k_patterns import cube
-
     if not far_apart:
         return runs
     inputs = cube(runs.n_bits)
@@ -122,11 +118,6 @@ class Theorem4Step(Claim, name="malach.thm4-eta"):
     broken: ClassVar[str] = "another correction, eta = sqrt(n) / (q T)"
 
     def decide(self, broken: bool) -> Evidence:
-        from math import log
-
-        from whyconv.papers.malach.exact import bounds
-        from whyconv.papers.malach.exact.runs import batch
-
         gap, slopes = 0.0, []
         for n, k, width in ((4, 2, 40_000), (7, 3, 123_457), (12, 4, 10**7)):
             firsts = []
@@ -172,8 +163,6 @@ def _in_fractions(root_of_width: bool) -> tuple[bool, bool]:
     From the lemmas, not from the proof's last line: (Lemma 9's factor) * |u*|, |u*|^2 / (2 eta T) and eta
     times n windows' squared gradients, with |u*| = 2^(k+1) k / sqrt(q).
     """
-    from fractions import Fraction
-
     c, same, times = Fraction(3, 2), True, True
     for root_n, k, root_q, root_t in ((2, 2, 200, 100), (3, 3, 500, 7), (4, 4, 6000, 30)):
         n, q, steps = root_n**2, root_q**2, root_t**2
@@ -211,10 +200,6 @@ class LocalNetworks(Claim, name="malach.lcn"):
     broken: ClassVar[str] = "all filters of a window start equal, in place of a random start"
 
     def decide(self, broken: bool) -> Evidence:
-        from whyconv.papers.malach.exact import bounds
-        from whyconv.papers.malach.exact.routes import walk
-        from whyconv.papers.malach.exact.runs import COUNTEREXAMPLE, batch
-
         n, k, width, steps = 4, 2, 40_000, 5_000
         step, kinds, laws = (
             bounds.step_size(n, width, steps),
@@ -255,8 +240,6 @@ class LocalNetworks(Claim, name="malach.lcn"):
 
 def _drift_ratio(path: Path | PlainPath, step: float, k: int, width: int, cap: float) -> float:
     """max over t >= 2 and banks of |W^(t) - W^(0)| / (c eta^2 t (t-1)/2 sqrt(q k))."""
-    from whyconv.papers.malach.exact.bounds import sharp_drift_bound
-
     return max(
         float(path.drift[t].max()) / sharp_drift_bound(step, t, 1, k, width, cap)
         for t in range(2, len(path.loss))
@@ -265,8 +248,6 @@ def _drift_ratio(path: Path | PlainPath, step: float, k: int, width: int, cap: f
 
 def _start(runs: Batch, equal: bool) -> Batch:
     """The runs as they are, or with all q filters of every window of the first type."""
-    import numpy as np
-
     if not equal:
         return runs
     counts = np.zeros_like(runs.counts)
