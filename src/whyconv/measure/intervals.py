@@ -72,6 +72,24 @@ def mean_interval(values: Iterable[float], level: float = 0.95) -> Interval:
     return Interval(mean, low, high, int(array.size))
 
 
+def rate_interval(successes: int, trials: int, level: float = 0.95) -> Interval:
+    """The share of successes with the interval of Clopper & Pearson, which covers ``level`` or more.
+
+    Its ends are quantiles of Beta(s, n - s + 1) and Beta(s + 1, n - s); 0 or 1 where these do not exist.
+
+    >>> print(rate_interval(20, 20))
+    1 [0.8316, 1], 20 repetitions
+    """
+    if not 0 <= successes <= trials or trials < 1:
+        raise ValueError(
+            f"{successes} successes of {trials} were given; 0 <= successes <= trials, trials > 0"
+        )
+    tail, misses = (1 - level) / 2, trials - successes
+    low = float(stats.beta.ppf(tail, successes, misses + 1)) if successes else 0.0
+    high = float(stats.beta.ppf(1 - tail, successes + 1, misses)) if misses else 1.0
+    return Interval(successes / trials, low, high, trials)
+
+
 def paired_difference(a: pd.Series, b: pd.Series, level: float = 0.95) -> Interval:
     """The interval of the mean of ``a - b`` over the seeds that both have.
 

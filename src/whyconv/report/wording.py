@@ -30,6 +30,7 @@ SOURCES: Mapping[str, str] = {
     "paper": "",
     "derived": "our derivation",
     "reconstructed": "reconstructed from second-hand text",
+    "misprint": "misprinted in the text at hand",
 }
 """Where a claim's wording is from, if it is not the paper's own."""
 

@@ -42,9 +42,9 @@ class Lemma52(Claim, name="brutzkus.lemma5.2"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Lemma 5.2"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "8 d + 1 channels, violating k > 8 d^3"
+    broken: ClassVar = "8 d + 1 channels, violating k > 8 d^3"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         printed, corrected, gap = {}, {}, 0.0
         for dim, patterns in ((3, 3), (4, 4), (5, 5), (8, 8), (10, 10), (6, 3), (8, 3), (10, 5), (20, 10)):
             channels, p = 8 * dim ** (1 if broken else 3) + 1, exact.luck(patterns)
@@ -139,9 +139,9 @@ class Lemma53(Claim, name="brutzkus.lemma5.3"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Lemma 5.3 (C.3)"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "S_1 with one positive example in ten, violating Eq. 14"
+    broken: ClassVar = "S_1 with one positive example in ten, violating Eq. 14"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         ratio = max(float(class_share_failure(m)) / (4 * exp(-m / 18)) for m in range(1, 301))
         found = _growth_evidence(runs(positive_share=0.1) if broken else runs(), own=0)
         numbers = {**found.numbers, "P(Eq. 14 fails) / 4e^(-m/36), largest": ratio}
@@ -153,9 +153,9 @@ class Corollary54(Claim, name="brutzkus.cor5.4"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Corollary 5.4"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "a step 1000 times too large: the outputs leave [-1/2, 1/2] and growth stalls"
+    broken: ClassVar = "a step 1000 times too large: the outputs leave [-1/2, 1/2] and growth stalls"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         return _growth_evidence(runs(step_factor=1000.0) if broken else runs(), own=1)
 
 
@@ -168,9 +168,9 @@ class LemmaC1(Claim, name="brutzkus.lemmaC.1"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Lemma C.1"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "a starting radius 1000 times too large (r = 5 eta_1)"
+    broken: ClassVar = "a starting radius 1000 times too large (r = 5 eta_1)"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         descents = runs(radius_factor=1000.0) if broken else runs()
         on_inputs, on_sets = [], []
         for run in descents:
@@ -190,9 +190,9 @@ class LemmaC2(Claim, name="brutzkus.lemmaC.2"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Lemma C.2"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "a step 1000 times too large"
+    broken: ClassVar = "a step 1000 times too large"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         descents = runs(step_factor=1000.0) if broken else runs()
         on_inputs, on_sets = [], []
         for run in descents:
@@ -213,9 +213,9 @@ class Lemma55(Claim, name="brutzkus.lemma5.5"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Lemma 5.5"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "a starting radius 1000 times too large (r = 5 eta_1)"
+    broken: ClassVar = "a starting radius 1000 times too large (r = 5 eta_1)"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         descents = runs(radius_factor=1000.0) if broken else runs()
         on_inputs, on_sets = [], []
         for run in descents:

@@ -27,9 +27,9 @@ class Proposition61(Claim, name="brutzkus.prop6.1"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Proposition 6.1"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "the discriminative pattern stays at the first position"
+    broken: ClassVar = "the discriminative pattern stays at the first position"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         sizes = ((2, 3), (3, 3), (3, 4), (4, 4), (5, 4), (6, 4))
         places = {n: range(1 if broken else n) for n in range(2, 51)}
         proved = {n: linear_certificate(n, places[n]) for n in places}
@@ -71,9 +71,9 @@ class FullyConnectedBound(Claim, name="brutzkus.fc-bound"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, section 6"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "the CNN's features pooled by a sum in place of a maximum"
+    broken: ClassVar = "the CNN's features pooled by a sum in place of a maximum"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         exact = all(abs(_least_linear(n, 4, range(n)) * n - 2 * n**2) <= 1e-6 for n in (2, 3, 4, 5))
         sizes = (2, 4, 8, 16)
         updates, spare = [], []
@@ -83,8 +83,8 @@ class FullyConnectedBound(Claim, name="brutzkus.fc-bound"):
             allowed = fully_connected.update_bound(2 * n, n, slope=0.5, step=100.0, start=1e-3)
             spare.append(max(runs) / allowed)
         exponent = float(np.polyfit(np.log(sizes), np.log(updates), 1)[0])
-        by_n = {n: _feature_product(4, n, sum_pooling=broken) for n in (3, 6, 12, 24)}
-        by_d = {d: _feature_product(d, 6, sum_pooling=broken) for d in (3, 4, 5, 6, 7)}
+        by_n = {n: _feature_product(4, n, sum_pooling=bool(broken)) for n in (3, 6, 12, 24)}
+        by_d = {d: _feature_product(d, 6, sum_pooling=bool(broken)) for d in (3, 4, 5, 6, 7)}
         spread = max(by_n.values()) / min(by_n.values())
         linear = all(product <= proved_norm_product(d) for d, product in by_d.items())
         holds = exact and max(spare) <= 1 and linear and spread <= 2 and exponent > 1.5

@@ -57,14 +57,14 @@ class Theorem51Error(Claim, name="brutzkus.thm5.1-error"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Theorem 5.1 (2)"
     expected: ClassVar[Verdict] = "consistent"
-    broken: ClassVar[str] = "the labels of S_2 shuffled"
+    broken: ClassVar = "the labels of S_2 shuffled"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         errors, limits, products = [], [], []
         for dim in (3, 4, 5, 6):
             for samples in (256, 4096):
                 for seed in range(4):
-                    error, product = _limit_error(_train(dim, samples, seed), shuffled=broken)
+                    error, product = _limit_error(_train(dim, samples, seed), shuffled=bool(broken))
                     errors.append(error)
                     products.append(product)
                     limits.append(bounds.hard_margin_bound(product, samples // 2, DELTA))
@@ -72,9 +72,9 @@ class Theorem51Error(Claim, name="brutzkus.thm5.1-error"):
         exceeded = sum(error > limit for error, limit in decisive)
         huge = 2 * 10**7
         proved = bounds.hard_margin_bound(bounds.proved_norm_product(3), huge // 2, DELTA)
-        huge_error, _ = _limit_error(_train(3, huge, 0), shuffled=broken)
+        huge_error, _ = _limit_error(_train(3, huge, 0), shuffled=bool(broken))
         on_inputs, on_sets = _error_on_vectors()
-        small = [_limit_error(_train(6, 6, seed), shuffled=broken)[0] for seed in range(8)]
+        small = [_limit_error(_train(6, 6, seed), shuffled=bool(broken))[0] for seed in range(8)]
         agrees = (
             exceeded <= DELTA * len(decisive) and huge_error <= proved and abs(on_inputs - on_sets) <= 1e-12
         )
@@ -151,9 +151,9 @@ class AppendixA(Claim, name="brutzkus.appendix-a"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, appendix A (after Ji & Telgarsky 2019)"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "a random start of length 100/gamma in place of zero"
+    broken: ClassVar = "a random start of length 100/gamma in place of zero"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         length = 100.0 if broken else 0.0
         trained = {dim: _steps(dim, length, after=True) for dim in (3, 4, 5, 6, 7)}
         fresh = {dim: _steps(dim, length, after=False) for dim in (3, 4, 5, 6, 7)}

@@ -31,9 +31,9 @@ class SeparatorOfProof(Claim, name="brutzkus.separator"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, appendix E"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "v* takes filters of the wrong readout sign, a = -1 for o_1 and +1 for o_2"
+    broken: ClassVar = "v* takes filters of the wrong readout sign, a = -1 for o_1 and +1 for o_2"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         margins, products, gap, least, untrained = [], [], 0.0, 0.0, 0.0
         for run in runs():
             positive, negative = first_layer.lucky(run.scores[0], -run.readout if broken else run.readout)
@@ -122,10 +122,10 @@ class Theorem51Loss(Claim, name="brutzkus.thm5.1-loss"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Theorem 5.1 (1)"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "the labels of S_2 shuffled"
+    broken: ClassVar = "the labels of S_2 shuffled"
 
-    def decide(self, broken: bool) -> Evidence:
-        descents = _descents(shuffled=broken)
+    def decide(self, broken: str) -> Evidence:
+        descents = _descents(shuffled=bool(broken))
         times = np.arange(MARKS[-1] + 1.0)
         certified, separable = 0.0, True
         for descent, run in zip(descents, runs()[:3], strict=True):
@@ -168,9 +168,9 @@ class Theorem51Direction(Claim, name="brutzkus.thm5.1-direction"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Eq. 24 (after Soudry et al. 2018)"
     expected: ClassVar[Verdict] = "consistent"
-    broken: ClassVar[str] = "the direction of the proof's v* in place of the max-margin solution"
+    broken: ClassVar = "the direction of the proof's v* in place of the max-margin solution"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         cosines, margins, gap, routes = [], [], 0.0, 0.0
         for descent, run in zip(_descents(shuffled=False), runs()[:3], strict=True):
             separator = max_margin.least_norm(descent.rows)

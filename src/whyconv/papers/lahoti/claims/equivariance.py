@@ -90,9 +90,9 @@ class Equivariance(Claim, name="lahoti.equivariance"):
     reference: ClassVar[str] = "Lahoti et al., equivariant algorithms (coupling argument, ours)"
     provenance: ClassVar = "derived"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "Adam in place of gradient descent for the FCN under O(kd)"
+    broken: ClassVar = "Adam in place of gradient descent for the FCN under O(kd)"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         rng = np.random.default_rng(3)
         world, d, k = _world(rng), PATCH_DIM, PATCHES
         every, own = _orthogonal(rng, k * d), linalg.block_diag(*(_orthogonal(rng, d) for _ in range(k)))

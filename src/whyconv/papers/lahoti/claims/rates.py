@@ -41,7 +41,7 @@ class _Rate(Claim):
     network: ClassVar[str]
     bound: ClassVar[str]
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         study, table = measured()
         decided = study.slope(table, self.network, self.bound, wrong(self.bound) if broken else 1)
         found = study.complexities(table, self.network)
@@ -56,7 +56,7 @@ class CNNUpper(_Rate, name="lahoti.cnn-upper"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., CNN upper bound"
-    broken: ClassVar[str] = "the cube root of the rate as the bound"
+    broken: ClassVar = "the cube root of the rate as the bound"
     network: ClassVar[str] = "CNN"
     bound: ClassVar[str] = "cnn-upper"
 
@@ -68,7 +68,7 @@ class LCNUpper(_Rate, name="lahoti.lcn-upper"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., LCN upper bound"
-    broken: ClassVar[str] = "the cube root of the rate as the bound"
+    broken: ClassVar = "the cube root of the rate as the bound"
     network: ClassVar[str] = "LCN"
     bound: ClassVar[str] = "lcn-upper"
 
@@ -80,7 +80,7 @@ class LCNLower(_Rate, name="lahoti.lcn-lower"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., LCN lower bound"
-    broken: ClassVar[str] = "the third power of the rate as the bound"
+    broken: ClassVar = "the third power of the rate as the bound"
     network: ClassVar[str] = "LCN"
     bound: ClassVar[str] = "lcn-lower"
 
@@ -96,7 +96,7 @@ class FCNLower(_Rate, name="lahoti.fcn-lower"):
     expected: ClassVar[Verdict] = "undecided"
 
     reference: ClassVar[str] = "Lahoti et al., FCN lower bound"
-    broken: ClassVar[str] = "the third power of the rate as the bound"
+    broken: ClassVar = "the third power of the rate as the bound"
     network: ClassVar[str] = "FCN"
     bound: ClassVar[str] = "fcn-lower"
 
@@ -111,8 +111,8 @@ class Ordering(Claim, name="lahoti.ordering"):
     reference: ClassVar[str] = "Lahoti et al., the separation"
     provenance: ClassVar[Provenance] = "reconstructed"
     expected: ClassVar[Verdict] = "consistent"
-    broken: ClassVar[str] = "the CNN where every patch is rotated by a matrix of its own"
+    broken: ClassVar = "the CNN where every patch is rotated by a matrix of its own"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         study, table = measured()
         return study.order(table, ROTATED if broken else CNN)

@@ -81,9 +81,9 @@ class Risk(Claim, name="lahoti.risk"):
     reference: ClassVar[str] = "Lahoti et al., population risk (our derivation)"
     provenance: ClassVar = "derived"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "k patches of noise beside the signal's, not k - 1"
+    broken: ClassVar = "k patches of noise beside the signal's, not k - 1"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         gaps, off, spread, risks = [], [], [], []
         for seed, case in enumerate(CASES):
             signal = unit(case.patch_dim, seed)
@@ -137,9 +137,9 @@ class Bayes(Claim, name="lahoti.bayes"):
     reference: ClassVar[str] = "Lahoti et al., Bayes rule (our derivation)"
     provenance: ClassVar = "derived"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "the linear rule sign sum_t <w*, x_t> in place of the sum of sinh"
+    broken: ClassVar = "the linear rule sign sum_t <w*, x_t> in place of the sum of sinh"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         stated = oracle_signal.linear_posterior if broken else oracle_signal.sinh_posterior
         apart, signs, drawn = [], 0, 0
         for seed, (k, d, sigma) in enumerate(((10, 5, 0.3), (20, 20, 0.3), (4, 8, 1.0), (10, 20, 0.1))):

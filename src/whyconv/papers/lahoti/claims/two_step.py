@@ -105,9 +105,9 @@ class StepOne(Claim, name="lahoti.step-one-alignment"):
     reference: ClassVar[str] = "Lahoti et al., upper bounds for LCN and CNN, step one (reconstructed)"
     provenance: ClassVar = "reconstructed"
     expected: ClassVar[Verdict] = "consistent"
-    broken: ClassVar[str] = "the LCN compared with the CNN's formula"
+    broken: ClassVar = "the LCN compared with the CNN's formula"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         off: dict[str, list[Interval]] = {"lcn": [], "cnn": []}
         gap, low = 0.0, 1.0
         for (network, seeds, sigmas), (k, d) in product(
@@ -157,9 +157,9 @@ class TwoSteps(Claim, name="lahoti.two-step"):
     reference: ClassVar[str] = "Lahoti et al., upper bounds for LCN and CNN, step two (reconstructed)"
     provenance: ClassVar = "reconstructed"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "the squared loss with a threshold below the noise, which turns the filters round"
+    broken: ClassVar = "the squared loss with a threshold below the noise, which turns the filters round"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         loss, deviations = ("squared", 0.2) if broken else ("correlation", 3.0)
         seeds = 16
         cases = [("cnn", SIZES[0], 8), ("lcn", SIZES[0], 159), ("cnn", SIZES[1], 4), ("lcn", SIZES[1], 200)]

@@ -60,9 +60,9 @@ class Lemma8(Claim, name="malach.lemma8"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Lemma 8"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "a readout that starts at 1, not at 0"
+    broken: ClassVar = "a readout that starts at 1, not at 0"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         start = 1.0 if broken else 0.0
         runs, path, step, _ = large_runs(start=start)
         bent = batch(4, 2, 40_000, ("and",), (1, 3), ("uniform", "biased", "point"), seed=8)
@@ -123,9 +123,9 @@ class Lemma9(Claim, name="malach.lemma9"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Lemma 9"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "a readout that starts at 1, not at 0: filters move before the lemma allows it"
+    broken: ClassVar = "a readout that starts at 1, not at 0: filters move before the lemma allows it"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         start = 1.0 if broken else 0.0
         runs, path, step, probes = large_runs(start=start)
         norms = runs.norms(probes).sum(axis=-1)
@@ -170,9 +170,9 @@ class Theorem10(Claim, name="malach.thm10"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Theorem 10"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "concave functions: minima of affine ones in place of maxima"
+    broken: ClassVar = "concave functions: minima of affine ones in place of maxima"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         runs, path, step, _ = large_runs()
         squares = (runs.norms(runs.star) ** 2).sum(axis=-1)
         mean_star, mean_loss = path.probe_loss[:-1, :, 0].mean(axis=0), path.loss[:-1].mean(axis=0)
@@ -181,7 +181,7 @@ class Theorem10(Claim, name="malach.thm10"):
         large = float((regret - step / 2 * energy).max())
         walks = small_walks()
         plain = max(online.excess_of_walk(each.plain, each.step, each.star_norm) for each in walks)
-        drawn, halved = zip(*_drawn_sequences(concave=broken), strict=True)
+        drawn, halved = zip(*_drawn_sequences(concave=bool(broken)), strict=True)
         attained = online.excess_of_equal_linear(np.array([1.0, -2.0, 0.5]), step=0.1, steps=50)
         apart = max(each.gap for each in walks)
         holds = max(large, plain, *drawn, *halved) <= 1e-9 and abs(attained) <= 1e-12 and apart <= AGREE

@@ -42,9 +42,9 @@ class Theorem4(Claim, name="malach.thm4"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Theorem 4"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "the parity of the first and the last bit, which no window sees together"
+    broken: ClassVar = "the parity of the first and the last bit, which no window sees together"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         decided: list[tuple[float, float]] = []
         vacuous: list[float] = []
         laws = ("uniform", "biased", "markov")
@@ -54,7 +54,7 @@ class Theorem4(Claim, name="malach.thm4"):
             (4, 3, 1_600_000, 20_000, ("parity", "majority"), (1, 2), ("uniform",)),
             (6, 3, 2_000_000, 2_000, ("majority", "random"), (1, 4), ("uniform",)),
         ):
-            runs = _problem(batch(n, k, width, kinds, positions, over, seed=4), far_apart=broken)
+            runs = _problem(batch(n, k, width, kinds, positions, over, seed=4), far_apart=bool(broken))
             path = runs.descend(step_size(n, width, steps), steps)
             bound = sum(stated_terms(n, k, width, steps))
             if bound < 1:
@@ -62,7 +62,7 @@ class Theorem4(Claim, name="malach.thm4"):
             else:
                 vacuous.append(bound)
 
-        lone = _problem(batch(4, 2, 40_000, ("parity",), (3,), seed=4), far_apart=broken)
+        lone = _problem(batch(4, 2, 40_000, ("parity",), (3,), seed=4), far_apart=bool(broken))
         bent = Ramp(cap=2.0, shift=1.5)
         short = _average(lone.descend(step_size(4, lone.width, 10_000), 10_000, windows=2))
         affine = _average(lone.descend(step_size(4, lone.width, 12_000), 12_000, activation=bent))
@@ -115,9 +115,9 @@ class Theorem4Step(Claim, name="malach.thm4-eta"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Theorem 4 and its proof"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "another correction, eta = sqrt(n) / (q T)"
+    broken: ClassVar = "another correction, eta = sqrt(n) / (q T)"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         gap, slopes = 0.0, []
         for n, k, width in ((4, 2, 40_000), (7, 3, 123_457), (12, 4, 10**7)):
             firsts = []
@@ -197,16 +197,16 @@ class LocalNetworks(Claim, name="malach.lcn"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 3.1"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "all filters of a window start equal, in place of a random start"
+    broken: ClassVar = "all filters of a window start equal, in place of a random start"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         n, k, width, steps = 4, 2, 40_000, 5_000
         step, kinds, laws = (
             bounds.step_size(n, width, steps),
             ("parity", "and", "dictator"),
             ("uniform", "biased"),
         )
-        runs = _start(batch(n, k, width, kinds, (1, 3), laws, shared=False, seed=11), equal=broken)
+        runs = _start(batch(n, k, width, kinds, (1, 3), laws, shared=False, seed=11), equal=bool(broken))
         path = runs.descend(step, steps)
         shared = batch(n, k, width, kinds, (1, 3), laws, seed=11).descend(step, steps)
         loss, bound = _average(path), sum(bounds.local_terms(n, k, width, steps))
@@ -218,7 +218,9 @@ class LocalNetworks(Claim, name="malach.lcn"):
         pulled = [
             _drift_ratio(each.descend(5e-9, 200, **one), 5e-9, k, width, COUNTEREXAMPLE.cap)
             for each in (
-                _start(batch(n, k, width, ("and",), (1,), ("point",), shared=False, seed=11), equal=broken),
+                _start(
+                    batch(n, k, width, ("and",), (1,), ("point",), shared=False, seed=11), equal=bool(broken)
+                ),
                 batch(n, k, width, ("and",), (1,), ("point",), seed=11),
             )
         ]

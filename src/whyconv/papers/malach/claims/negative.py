@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import comb
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from whyconv.claims import Claim
 from whyconv.exact.fourier.activations import resolve
@@ -40,9 +40,9 @@ class Theorem12(Claim, name="malach.thm12"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Theorem 12"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "weights on the bits of I only: a start that is not permutation invariant"
+    broken: ClassVar = "weights on the bits of I only: a start that is not permutation invariant"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         sizes = {2**k_window: k_window for k_window in range(4, 11)}
         filters, readouts, gap, equal = {}, {}, 0.0, True
         for n_bits, k_window in sizes.items():
@@ -117,13 +117,13 @@ class LevelIdentity(Claim, name="malach.level-identity"):
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, proof of Theorem 12 (identity derived)"
-    provenance: ClassVar[Literal["paper", "derived", "reconstructed"]] = "derived"
+    provenance: ClassVar = "derived"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "weights averaged over rotations of the bits only: not permutation invariant"
+    broken: ClassVar = "weights averaged over rotations of the bits only: not permutation invariant"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         gaps = {
-            n_bits: max(_identity_gap(n_bits, k, _orders(n_bits, k, rotated=broken)) for k in sizes)
+            n_bits: max(_identity_gap(n_bits, k, _orders(n_bits, k, rotated=bool(broken))) for k in sizes)
             for n_bits, sizes in ((7, (2, 3, 5)), (10, (3, 4)))
         }
         coordinate, total = _extremal_gradient(10, 3)

@@ -37,9 +37,9 @@ class FinitePrecision(Claim, name="malach.finite-precision"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 4, after Theorem 12"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "a parity of 2 bits in place of log2 n"
+    broken: ClassVar = "a parity of 2 bits in place of log2 n"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         sizes = {n: 2 if broken else n.bit_length() - 1 for n in DRAWS}
         words, medians, gap, same = {}, {}, 0.0, True
         for n, draws in DRAWS.items():

@@ -28,9 +28,9 @@ class Lemma6(Claim, name="malach.lemma6"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Lemma 6"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "bias 0 in place of 1/k - 1: filters answer to windows they do not match"
+    broken: ClassVar = "bias 0 in place of 1/k - 1: filters answer to windows they do not match"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         delta, clipped = 0.1, Ramp(cap=1.0)
 
         def bias(k: int) -> float:

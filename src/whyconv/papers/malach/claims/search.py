@@ -42,9 +42,9 @@ class Permutation(Claim, name="malach.permutation"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 4 (the key for proving Theorem 12)"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "the FCN's initial weights are not permuted with the bits"
+    broken: ClassVar = "the FCN's initial weights are not permuted with the bits"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         steps, order = 100, np.array([3, 0, 6, 1, 4, 7, 2, 5])
         inputs = all_inputs(8)
         labels = inputs[:, 3:6].prod(axis=1)
@@ -125,9 +125,9 @@ class Junta(Claim, name="malach.junta"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "rotations in place of all orders of the bits"
+    broken: ClassVar = "rotations in place of all orders of the bits"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         tried, wrong, missed = 0, 0, 0
         for n_bits in range(2, 7):
             every = juntas.rotations(n_bits) if broken else juntas.all_orders(n_bits)
@@ -197,9 +197,9 @@ class ArchitectureSearch(Claim, name="malach.nas"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "the majority of the bits of I in place of their parity"
+    broken: ClassVar = "the majority of the bits of I in place of their parity"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         target = window_signal.majority if broken else window_signal.parity
         tried, unaligned, aligned, in_integers, agree = 0, 0.0, 1.0, 0, True
         for n_bits, width, k_window in ((6, 2, 2), (8, 3, 3), (8, 4, 3), (10, 3, 3), (10, 4, 4)):

@@ -35,9 +35,9 @@ class Corollary5(Claim, name="malach.cor5"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Corollary 5"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "a sample of 3 examples in place of m"
+    broken: ClassVar = "a sample of 3 examples in place of m"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         found = {2**bits: sizes(2**bits, bits, EPS, DELTA) for bits in (2, 3, 5, 8, 10, 20, 50, 100)}
         enough = all(sum(size.terms) <= EPS / 2 * (1 + 1e-12) for size in found.values())
         least = all(_is_least(bits, sizes(2**bits, bits, EPS, DELTA).width) for bits in (2, 3, 4, 5))
