@@ -135,7 +135,21 @@ class Study(Piece):
     adaptive: ClassVar[bool] = False
     """Whether ``plan`` wants more trials once it has seen rows."""
 
+    thresholds: ClassVar[Mapping[str, float]] = {}
+    """The numbers of the criterion by name, frozen with it."""
+
     seeds: int = Field(5, ge=1, le=10_000)
+    first_seed: int = Field(0, ge=0, le=1_000_000)
+    """The first of the consecutive seeds: a criterion that was changed after a run needs others."""
+
+    def repetitions(self, count: int | None = None) -> range:
+        """The seeds: as many as the study has, or ``count``."""
+        return range(self.first_seed, self.first_seed + (count or self.seeds))
+
+    @property
+    def first_tuning_seed(self) -> int:
+        """The first seed of trials that only tune; the repetitions have others."""
+        return self.first_seed + 10_000
 
     def cells(self) -> Iterable[Cell]:
         """Every place of the study, in the order of the plan."""

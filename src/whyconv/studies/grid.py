@@ -66,7 +66,7 @@ class ArmStudy(Study):
             model = self.arms[arm.matches].network
             if model is not None:
                 network = changed(network, {"parameters": model.parameter_count(task.shape)})
-        fields = {"network": network, "seeds": range(arm.seeds or self.seeds), "test_size": self.test_size}
+        fields = {"network": network, "seeds": self.repetitions(arm.seeds), "test_size": self.test_size}
         return Cell({"arm": name, **labels}, task, arm.learner, **{**fields, **more})
 
 

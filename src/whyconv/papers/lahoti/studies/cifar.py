@@ -166,7 +166,12 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
     @property
     def tuner(self) -> Tuner:
         """The rate with the least error on held-out images; ties go to the smaller."""
-        return Tuner(self.rates, self.tuning_seeds, lambda rate, rows: (_held_out_error(rows), rate))
+        return Tuner(
+            self.rates,
+            self.tuning_seeds,
+            lambda rate, rows: (_held_out_error(rows), rate),
+            self.first_tuning_seed,
+        )
 
     def cells(self) -> Iterator[Cell]:
         """Every network with its search, and its twins at both ends; the rates are not chosen yet."""
@@ -180,7 +185,7 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
     def _cell(self, name: str, twin: Twin, search: Search | None = None) -> Cell:
         return Cell(
             {"arm": name}, changed(self.task, {"shifted_tests": self.shifts, **twin.task}), LEARNER,
-            {**self.networks[twin.of], **twin.network}, seeds=range(self.seeds), search=search,
+            {**self.networks[twin.of], **twin.network}, seeds=self.repetitions(), search=search,
             test_size=self.available(self.test_size, "test"),
         )  # fmt: skip
 

@@ -105,7 +105,7 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
                     learner = {"name": "order-search", "strategy": strategy, "target_error": 0.05}
                     learner |= {"evaluations": round(20 * self.blind(n))}
                     labels = {"arm": arm, "target": target, "n": n}
-                    yield Cell(labels, task, learner, network, self.m, range(self.seeds))
+                    yield Cell(labels, task, learner, network, self.m, self.repetitions())
 
     def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
         """One line per trial, with the evaluations in units of blind guessing."""

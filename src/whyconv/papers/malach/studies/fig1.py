@@ -146,7 +146,7 @@ class Figure1(ClassesStudy, name="malach.fig1"):
         task = changed(self.task, {"shifted_tests": self.shifts, **(fields or {})})
         labels = {"arm": arm, "depth": depth, "budget": budget}
         m, test_size = self.available(self.m, "train"), self.available(self.test_size, "test")
-        return Cell(labels, task, self.learner, network, m, range(self.seeds), test_size)
+        return Cell(labels, task, self.learner, network, m, self.repetitions(), test_size)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         plain = worst(

@@ -86,7 +86,7 @@ class SequenceStudy(ImageStudy):
                 fields = {"digits": n, "where": self.where, "shifted_tests": self.shifts, **twin.task}
                 yield Cell(
                     {"arm": arm, "n": n}, changed(self.task, fields), self.learner,
-                    {**self.network(twin.of, n), **twin.network}, self.m, range(self.seeds), self.test_size,
+                    {**self.network(twin.of, n), **twin.network}, self.m, self.repetitions(), self.test_size,
                 )  # fmt: skip
 
     def accuracy(self, table: pd.DataFrame, arm: str, n: int) -> Interval:
