@@ -50,9 +50,9 @@ class CountsRepeats(Claim, name="own.counts-repeats"):
     reference: ClassVar[str] = "this file"
     provenance: ClassVar[Any] = "derived"
     expected: ClassVar[Any] = "holds"
-    broken: ClassVar[str] = "both inputs contain the pattern twice"
+    broken: ClassVar = "both inputs contain the pattern twice"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         def score(times: int) -> float:
             x = np.zeros((1, 3, 2))
             x[0, :times, 0] = 1.0
@@ -69,7 +69,7 @@ class TopTwoStudy(Study, name="own.top-two"):
     reference: ClassVar[str] = "this file"
     title: ClassVar[str] = "Two maxima instead of one"
     criterion: ClassVar[str] = "Both errors are below 0.1 at every m."
-    broken: ClassVar[str] = "Top-two pooling on scrambled inputs, whose windows contain no pattern."
+    broken: ClassVar = "Top-two pooling on scrambled inputs, whose windows contain no pattern."
     presets: ClassVar[Any] = {"quick": {}}
 
     m: tuple[int, ...] = (40, 80)

@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 from every_claim import EveryClaim
-from made_claims import FAILS, HOLDS, made
+from made_claims import FAILS, HOLDS, choose, made
 
-from whyconv import registry
+from whyconv import api, registry
 from whyconv.claims import Claim
 from whyconv.errors import UserError
+from whyconv.verdict import Evidence
 
 
 def test_every_registered_claim_is_asked_in_one_file():
@@ -31,7 +32,35 @@ def test_check_and_control_are_one_procedure():
             return super().decide(broken)
 
     claim = Watched()
-    assert (claim.check(), claim.control()) == (HOLDS, FAILS) and seen == [False, True]
+    assert (claim.check(), claim.control("control")) == (HOLDS, FAILS) and seen == ["", "control"]
+
+
+def test_of_several_controls_the_one_nearest_to_passing_counts(monkeypatch):
+    verdicts = {"": "holds", "far": "fails", "near": "undecided", "nearest": "holds"}
+
+    class Several(made("own.several")):
+        """A statement."""
+
+        broken = {word: f"what {word} breaks" for word in ("far", "near", "nearest")}  # noqa: RUF012
+
+        def decide(self, broken):
+            return Evidence(verdicts[broken], {"n": len(broken)})
+
+    def decided():
+        choose(monkeypatch, Several)
+        (found,) = api.check()
+        return found["control"], found["control_verdict"], api.as_expected(found)
+
+    assert decided() == ("what nearest breaks", "holds", False)
+    verdicts["nearest"] = "fails"
+    assert decided() == ("what near breaks", "undecided", False)
+    verdicts["near"] = "vacuous"
+    assert decided() == ("what near breaks", "vacuous", True)
+    verdicts["far"] = "error"
+    assert decided() == ("what far breaks", "error", False)
+    (found,) = api.check()
+    assert [each["verdict"] for each in found["controls"]] == ["error", "vacuous", "fails"]
+    assert found["controls"][2]["numbers"] == {"n": 7}
 
 
 @pytest.mark.parametrize("part", ["check", "control"])

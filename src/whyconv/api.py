@@ -23,7 +23,7 @@ from whyconv.runs import Run, runs_of
 from whyconv.settings import configure
 from whyconv.spec import to_json
 from whyconv.tasks.images import use_folder
-from whyconv.verdict import Evidence, Number, Verdict, control_fault
+from whyconv.verdict import Evidence, Number, Verdict, control_fault, nearest_to_passing
 
 RUNS = "whyconv-runs"
 
@@ -123,8 +123,10 @@ def check(
     """Decide claims and their controls: one by name, all of a paper, or ``all``.
 
     Each is a dictionary with the keys claim, paper, statement, source, verdict, expected, control,
-    control_verdict, numbers, seconds, reference, provenance, traceback; the last is empty unless the claim
-    raised. ``watch`` is called with the name of each claim before it is decided, and with "" at the end.
+    control_verdict, numbers, seconds, reference, provenance, traceback (empty unless the claim raised) and
+    controls, a list of all with their verdicts and numbers; control and control_verdict are those of the one
+    nearest to passing. ``watch`` is called with the name of each claim before it is decided, and with "" at
+    the end.
     """
     for file in [load] if isinstance(load, str | Path) else load:
         registry.load(file)
@@ -132,10 +134,13 @@ def check(
     for claim in chosen_claims(which):
         watch(claim.name)
         begin = time.monotonic()
-        (decided, first), (broken, second) = (_decided(claim, part) for part in ("check", "control"))
+        decided, raised = _decided(claim, "check")
+        broken = {word: _decided(claim, "control", word) for word in claim.controls()}
+        verdicts = {word: evidence.verdict for word, (evidence, _) in broken.items()}
+        nearest = nearest_to_passing(decided.verdict, verdicts, claim.expected)
         numbers = dict(decided.numbers)
-        if broken.verdict == "error" and "error" in broken.numbers:
-            numbers["error in the control"] = broken.numbers["error"]
+        if verdicts[nearest] == "error" and "error" in broken[nearest][0].numbers:
+            numbers["error in the control"] = broken[nearest][0].numbers["error"]
         found.append(
             {
                 "claim": claim.name,
@@ -144,26 +149,30 @@ def check(
                 "source": f"{claim.reference} ({claim.provenance})",
                 "verdict": decided.verdict,
                 "expected": claim.expected,
-                "control": claim.broken,
-                "control_verdict": broken.verdict,
+                "control": claim.controls()[nearest],
+                "control_verdict": verdicts[nearest],
                 "numbers": numbers,
                 "seconds": round(time.monotonic() - begin, 3),
                 "reference": claim.reference,
                 "provenance": claim.provenance,
-                "traceback": "\n".join(filter(None, (first, second))),
+                "traceback": "\n".join(filter(None, (raised, *(trace for _, trace in broken.values())))),
+                "controls": [
+                    {"control": line, "verdict": verdicts[word], "numbers": dict(broken[word][0].numbers)}
+                    for word, line in claim.controls().items()
+                ],
             }
         )
     watch("")
     return found
 
 
-def _decided(claim: type, part: str) -> tuple[Evidence, str]:
+def _decided(claim: type, part: str, *word: str) -> tuple[Evidence, str]:
     """What a claim's ``check`` or ``control`` returns; *error* and a traceback if that fails.
 
     Neither an exception nor a wrong return value may keep other claims from being decided.
     """
     try:
-        found = getattr(claim(), part)()
+        found = getattr(claim(), part)(*word)
         if not isinstance(found, Evidence) or found.verdict not in get_args(Verdict):
             raise TypeError(f"{part} returned {found!r}, but must return Evidence with a known verdict")
         if wrong := [name for name, value in found.numbers.items() if not isinstance(value, Number)]:

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Feed, Fit, Job, Maker
+from whyconv.measure.locality import locality
 from whyconv.spec import once
 from whyconv.streams import streams
 from whyconv.tasks import Part, Sample, StreamedTask, Task, WeightedPoints
@@ -81,7 +82,6 @@ def learned_filters(trial: Trial, view: View | None) -> tuple[Result, Mapping[st
     """
     if not isinstance(view, FirstLayer):
         return {}, {}
-    from whyconv.measure.locality import locality
 
     found = np.asarray(view.filters, np.float64)
     if not np.isfinite(found).all():  # training diverged

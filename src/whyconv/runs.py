@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from whyconv.errors import said
+from whyconv.lazy import pd
 from whyconv.measure.intervals import summarise
 from whyconv.settings import changes
 from whyconv.studies import Judgement, Point, Study
@@ -16,8 +17,6 @@ from whyconv.text import labelled
 from whyconv.trial import Row
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from whyconv.runner.opened import Opened
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from whyconv.measure.estimate import Estimate
+from whyconv.measure.intervals import rate_interval
 
 Verdict = Literal["holds", "consistent", "fails", "holds as corrected", "vacuous", "undecided", "error"]
 """
@@ -46,6 +47,30 @@ def control_fault(verdict: str, control: str, expected: str = "") -> str:
     if control in (verdict, expected, "error"):
         return "did not change the verdict"
     return "proved nothing" if control == "undecided" or verdict == "error" else ""
+
+
+def nearest_to_passing(verdict: str, controls: Mapping[str, str], expected: str = "") -> str:
+    """Of several controls (verdicts by word) the word of the one that comes nearest to passing.
+
+    One with a fault comes first; among the others *fails* is farthest.
+    """
+    faults = ("did not change the verdict", "proved nothing", "")
+    return min(
+        controls,
+        key=lambda word: (
+            faults.index(control_fault(verdict, controls[word], expected)),
+            controls[word] == "fails",
+        ),
+    )
+
+
+def kept(successes: int, trials: int, promised: float, name: str) -> Evidence:
+    """Whether a probability of at least ``promised`` was kept: *fails* if the whole interval lies below it.
+
+    *consistent* otherwise; how much that says is shown by the interval (Clopper & Pearson).
+    """
+    rate = rate_interval(successes, trials)
+    return _sided(name, rate, rate.high >= promised, rate.high < promised)
 
 
 def all_above(intervals: Mapping[str, Estimate], threshold: float) -> Verdict:

@@ -7,12 +7,8 @@ knows about that view without sampling (:meth:`whyconv.tasks.Task.points`, :meth
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from whyconv.lazy import np
-
-if TYPE_CHECKING:
-    import jax
+from whyconv.lazy import jax, np
 
 
 @dataclass(frozen=True)

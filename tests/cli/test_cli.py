@@ -160,7 +160,7 @@ def test_list_names_everything_without_importing_jax(whyconv):
 def test_check_speaks_json_and_fails_when_a_verdict_is_not_the_recorded_one(here, whyconv):
     done = whyconv("check", "brutzkus.prop6.1", "--json")
     keys = "claim paper statement source verdict expected control control_verdict numbers seconds "
-    keys += "reference provenance traceback"
+    keys += "reference provenance traceback controls"
     assert done.returncode == 0
     assert list(json.loads(done.stdout)[0]) == keys.split()
     own = here / "mine.py"

@@ -129,7 +129,7 @@ def decided(name, verdict):
     return {
         "claim": name, "statement": "True.", "source": "a paper", "verdict": verdict, "expected": "holds",
         "control": "broken", "control_verdict": "fails", "numbers": {}, "seconds": 0.0,
-        "traceback": "",
+        "traceback": "", "controls": [{"control": "broken", "verdict": "fails"}],
     }  # fmt: skip
 
 

@@ -28,9 +28,9 @@ def made(name, check=gives(HOLDS), control=gives(FAILS)):
 
         reference: ClassVar[str] = "A paper, Lemma 1"
         expected: ClassVar[Any] = "holds"
-        broken: ClassVar[str] = "something"
+        broken: ClassVar = "something"
 
-        def decide(self, broken: bool) -> Any:
+        def decide(self, broken: str) -> Any:
             return control() if broken else check()
 
     Made.name = name

@@ -54,6 +54,7 @@ def claim(name: str, **more) -> dict:
         "expected": "holds",
         "control": "something broken",
         "control_verdict": "fails",
+        "controls": [{"control": "something broken", "verdict": more.get("control_verdict", "fails")}],
         "numbers": {"least": 2.5e-24, "runs": 5},
         "seconds": 0.25,
         "reference": "Brutzkus & Globerson, Lemma 5.2",

@@ -68,6 +68,16 @@ def test_the_plan_has_not_changed(name):
     assert summary(name) == kept, "if this is meant, make the asset anew (see the top)"
 
 
+@pytest.mark.parametrize("name", ["brutzkus.fig3a", "malach.separation", "malach.fig3", "lahoti.vary-k"])
+def test_a_first_seed_gives_trials_that_share_no_seed_with_the_others(name):
+    def seeds(**given):
+        trials = configure(name, "quick", {"first_seed": given["first"]} if given else {}).outlook()
+        return {trial.seed for trial in trials}
+
+    assert seeds(first=0) == seeds() and not seeds() & seeds(first=500)
+    assert {seed + 500 for seed in seeds()} == seeds(first=500)
+
+
 if __name__ == "__main__":
     found = {name: summary(name) for name in sorted(NAMES)}
     ASSET.write_text(json.dumps(found, indent=1) + "\n")

@@ -3,14 +3,25 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, final
 
 from whyconv.errors import UserError
 from whyconv.spec import Piece
-from whyconv.verdict import Evidence, Verdict
+from whyconv.verdict import Evidence, Number, Verdict
 
-Provenance = Literal["paper", "derived", "reconstructed"]
-"""Whose wording a statement is: the paper's, ours, or pieced together from second-hand text."""
+Provenance = Literal["paper", "derived", "reconstructed", "misprint"]
+"""Whose wording a statement is: the paper's, ours, pieced together from second-hand text, or the paper's as
+far as the text at hand shows it, which has a misprint there."""
+
+
+@dataclass(frozen=True)
+class Instance:
+    """How near one case comes to a bound: ``ratio`` = measured / bound, and the settings that give it."""
+
+    ratio: float
+    settings: Mapping[str, Number]
 
 
 class Claim(Piece):
@@ -28,8 +39,8 @@ class Claim(Piece):
     provenance: ClassVar[Provenance] = "paper"
     expected: ClassVar[Verdict]
     """The recorded verdict; ``whyconv check`` fails on any other."""
-    broken: ClassVar[str]
-    """What the control breaks on purpose, in one line."""
+    broken: ClassVar[str | Mapping[str, str]]
+    """What the control breaks on purpose, in one line; of several controls, a word for each and its line."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -40,15 +51,32 @@ class Claim(Piece):
             )
 
     @abstractmethod
-    def decide(self, broken: bool) -> Evidence:
-        """Decide the statement; if ``broken``, by the same steps on something broken on purpose."""
+    def decide(self, broken: str) -> Evidence:
+        """Decide the statement; if ``broken`` is a control's word, by the same steps with that broken.
+
+        A claim with one control gets the word "control", and may ask ``if broken``.
+        """
+
+    def stress(self, seed: int) -> Mapping[str, Instance]:
+        """A round of the search for counterexamples: for each inequality, the case nearest to its bound.
+
+        A pure function of ``seed`` that takes seconds at most; ``whyconv check --stress`` goes through the
+        seeds. A ratio above 1 contradicts the statement. Empty for a claim without a bound.
+        """
+        return {}
+
+    @classmethod
+    @final
+    def controls(cls) -> Mapping[str, str]:
+        """What each control breaks, by its word."""
+        return {"control": cls.broken} if isinstance(cls.broken, str) else cls.broken
 
     @final
     def check(self) -> Evidence:
         """The verdict on the statement."""
-        return self.decide(broken=False)
+        return self.decide("")
 
     @final
-    def control(self) -> Evidence:
-        """The verdict with ``broken`` in place; it must not be ``expected``."""
-        return self.decide(broken=True)
+    def control(self, word: str) -> Evidence:
+        """The verdict with one of ``controls`` in place; it must not be ``expected``."""
+        return self.decide(word)

@@ -11,10 +11,12 @@ from typing import Annotated, Any
 
 import typer
 
+from whyconv.cli.terminal import complain
 from whyconv.errors import UserError
 from whyconv.paths import given_path
 from whyconv.tasks import images
 from whyconv.tasks.images.catalogue import SETS, known
+from whyconv.tasks.images.download import fetch as download
 from whyconv.tasks.images.places import cache, find, mend, places, unpacked, wrong_sizes
 
 data_app = typer.Typer(
@@ -59,8 +61,6 @@ def fetch(
     data: Data = None,
 ) -> None:
     """Download image sets into the cache and check them. Sets that are here and intact are left alone."""
-    from whyconv.tasks.images.download import fetch as download
-
     use(data)
     for each in _known(name):
         if known(each).embedded:
@@ -88,8 +88,6 @@ def verify(
     data: Data = None,
 ) -> None:
     """Check files against their published checksums. Exit 2 if one is damaged or missing."""
-    from whyconv.cli.terminal import complain
-
     use(data)
     found = {each: places(each) for each in _known(name or tuple(SETS))}
     for each in found if name else ():

@@ -11,8 +11,10 @@ from typing import Annotated, Any
 
 import typer
 
+from whyconv import exact
 from whyconv.cli.sizes import sizes
 from whyconv.errors import UserError
+from whyconv.exact import FourierGap, on_lattice
 from whyconv.lazy import np
 
 exact_app = typer.Typer(
@@ -50,8 +52,6 @@ def gradient(
     Hinge loss, all 2^n inputs, readout u = 1: dL/dw_j = -g_j. Shows how large g is on the bits of the
     parity and on the others, and whether a step of size 1 changes the weights at all in float32 and float64.
     """
-    from whyconv import exact
-
     if n > MOST_BITS:
         raise UserError(
             f"n = {n} was given; the engines take seconds up to 10,000, give at most {MOST_BITS:,}."
@@ -101,8 +101,6 @@ def _number(name: str, text: str) -> Fraction:
 
 
 def _draw(n: int, weights: str, scale: str | None, seed: int, den: int | None) -> list[Any]:
-    from whyconv.exact import on_lattice
-
     size = n**-0.5 if scale is None else _number("scale", scale)
     if float(size) <= 0 or seed < 0 or (den is not None and den < 1):
         raise UserError(
@@ -121,7 +119,6 @@ def _draw(n: int, weights: str, scale: str | None, seed: int, den: int | None) -
 
 def _findings(g: Any, readout: Any, vector: list[Any], k: int) -> dict[str, Any]:
     """Sizes of the gradient ``g`` and its effect in floats; log10 too, as values may underflow."""
-    from whyconv.exact import FourierGap
 
     def described(number: Any) -> dict[str, Any]:
         digits = None if number.mantissa == 0 else number.log10

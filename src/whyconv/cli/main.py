@@ -31,6 +31,7 @@ from whyconv.cli.exact import exact_app
 from whyconv.errors import UserError
 from whyconv.measure.estimate import Estimate
 from whyconv.paths import given_path
+from whyconv.report.assemble import assemble
 from whyconv.runner.contents import shown
 from whyconv.runner.events import Interrupted, TrialFailed
 from whyconv.runner.export import export as export_rows
@@ -199,8 +200,6 @@ def report(
     data: Data = None,
 ) -> None:
     """Write one self-contained HTML file: verdicts, figures, commands, seeds, environment."""
-    from whyconv.report.assemble import assemble  # imports Jinja2, which no other command needs
-
     use(data)
     with planning():
         found = open_folder(folder, load or ())

@@ -7,6 +7,10 @@ from typing import Annotated, Any
 
 import typer
 
+from whyconv.papers.malach.exact.bounds import better_travel, derived_terms, local_terms, step_size
+from whyconv.papers.malach.exact.sizes import corollary_samples, corollary_sizes
+from whyconv.papers.malach.exact.sizes import sizes as needed
+
 
 def sizes(
     n_bits: Annotated[int, typer.Option("--n", help="Bits of an input.")],
@@ -30,10 +34,6 @@ def report(n_bits: int, k_window: int, eps: float, delta: float, cap: float = 1.
     orders of Corollary 5 with constant 1 and k = log2 n, whatever k was given; None for n = 1, where
     log2 n is 0.
     """
-    from whyconv.papers.malach.exact.bounds import better_travel, derived_terms, local_terms, step_size
-    from whyconv.papers.malach.exact.sizes import corollary_samples, corollary_sizes
-    from whyconv.papers.malach.exact.sizes import sizes as needed
-
     size = needed(n_bits, k_window, eps, delta, cap)
     printed_step = step_size(n_bits, size.width, size.steps, "printed")
     least_step = better_travel(n_bits, k_window, size.width, cap) / size.steps

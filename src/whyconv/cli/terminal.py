@@ -49,9 +49,8 @@ def print_claims(claims: Sequence[Mapping[str, Any]], expected: Iterable[bool]) 
             table.add_row("", f"  {_safe(name)}: {_safe(number(value))}")
         if claim["traceback"]:
             table.add_row("", "[dim]traceback: with --json, and in the report[/]")
-        table.add_row(
-            "", f"[dim]control:[/] {_safe(claim['control'])}: {_coloured(claim['control_verdict'])}"
-        )
+        for each in claim["controls"]:
+            table.add_row("", f"[dim]control:[/] {_safe(each['control'])}: {_coloured(each['verdict'])}")
         table.add_row("", "")
     Console().print(table)
 

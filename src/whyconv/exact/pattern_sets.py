@@ -15,11 +15,7 @@ from __future__ import annotations
 
 from math import comb
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from whyconv.lazy import Floats, Ints, np
 
 _BLOCK = 1 << 22
 """Entries of one table of maxima (32 MB); larger problems are split by channels."""

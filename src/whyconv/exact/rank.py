@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
-Ints = NDArray[np.int64]
+from whyconv.lazy import Ints, np
 
 
 def rank_modulo(matrix: Ints, prime: int = 2_147_483_629) -> int:

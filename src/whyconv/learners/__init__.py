@@ -17,13 +17,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BeforeValidator
 
+from whyconv.lazy import jax, np
 from whyconv.networks import Network, Setting
 from whyconv.spec import Piece, build
 
 if TYPE_CHECKING:
-    import jax
-    import numpy as np
-
     from whyconv.tasks import Sample
 
 State = Any

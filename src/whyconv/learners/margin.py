@@ -8,6 +8,9 @@ from typing import ClassVar
 
 from pydantic import Field, field_validator
 
+from whyconv.exact.margins.hard_margin import follow
+from whyconv.exact.margins.margin_path import SoftMargins
+from whyconv.exact.margins.max_margin import NotSeparable, Undecidable, least_norm
 from whyconv.lazy import np
 from whyconv.learners import Cost, Fit, Job, Learner
 from whyconv.networks import Network
@@ -75,8 +78,6 @@ class LinearSVM(Learner, name="svm"):
 
     def _at_once(self, x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, float, float]:
         """Weights, whether separable, C."""
-        from whyconv.exact.margins.max_margin import NotSeparable, Undecidable, least_norm
-
         try:
             return least_norm(y[:, None] * x).vector, 1.0, math.inf
         except NotSeparable:
@@ -90,9 +91,6 @@ class LinearSVM(Learner, name="svm"):
 
     def _along_the_path(self, rows: np.ndarray) -> np.ndarray:
         """The same for a large sample, ``rows`` = y_i x_i."""
-        from whyconv.exact.margins.hard_margin import follow
-        from whyconv.exact.margins.margin_path import SoftMargins
-
         end = follow(rows, SEPARABLE)
         if end.separator is not None:
             return np.append(end.separator.vector, [1.0, math.inf])

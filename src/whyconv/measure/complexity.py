@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
+from whyconv.lazy import np, stats
 from whyconv.measure.crossing import between, limits, locate
 from whyconv.measure.curves import Curve
 from whyconv.measure.estimate import Estimate, repetitions
@@ -150,9 +151,6 @@ def sample_complexity(curve: Curve, target: float, cap: int, level: float = 0.95
 
     One repetition has no interval, (0, inf). The curve must have the same seeds at every size.
     """
-    import numpy as np
-    from scipy import stats
-
     curve = curve.up_to(cap)
     seeds = curve.seeds
     count = len(seeds)
@@ -215,8 +213,6 @@ def contrast(weights: Sequence[float], results: Sequence[SampleComplexity]) -> t
     their own interval, whichever is worse, to each end; if that is infinite, so is the end. Adding limits
     ignores that errors may cancel, so the interval is then conservative.
     """
-    import numpy as np
-
     if len({(result.seeds, result.level) for result in results}) != 1:
         raise ValueError("only sample complexities with the same seeds and level can be compared")
     used = [(w, result) for w, result in zip(weights, results, strict=True) if w != 0]

@@ -9,10 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import nan
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import pandas as pd
+from whyconv.lazy import pd
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,8 @@ hull is reported.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
+from whyconv.lazy import np
 
 
 def locate(means: np.ndarray, target: float) -> tuple[int | None, float]:
@@ -57,8 +55,6 @@ def limits(
     everything from its left to its right neighbour. If every size is clearly above the target, the set
     begins at the largest size; if every one is clearly below, it ends at the smallest.
     """
-    import numpy as np
-
     count = len(deviations)
     factor = t * t / (count * (count - 1))
     reach = np.sqrt(factor * np.sum(deviations**2, axis=0))
@@ -86,8 +82,6 @@ def _roots(a: float, b: float, deviations: np.ndarray, factor: float) -> list[fl
     and the interval has width 0. If all seeds meet the target at one point it is 0 up to rounding and may be
     negative; only -a / b is found then.
     """
-    import numpy as np
-
     d, e = deviations[:, 0], deviations[:, 1] - deviations[:, 0]
     dd, de, ee = float(d @ d), float(d @ e), float(e @ e)
     square, half, rest = b * b - factor * ee, a * b - factor * de, a * a - factor * dd

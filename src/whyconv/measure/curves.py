@@ -11,13 +11,9 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from statistics import fmean
-from typing import TYPE_CHECKING
 
+from whyconv.lazy import np, pd
 from whyconv.measure.intervals import Interval, mean_interval
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
 
 
 @dataclass(frozen=True)
@@ -103,8 +99,6 @@ class Curve:
 
     def array(self) -> np.ndarray:
         """The risks as seeds x sizes, ordered like :attr:`seeds` and :attr:`sizes`."""
-        import numpy as np
-
         seeds = self.seeds
         return np.array([[by_seed[seed] for by_seed in self.risks.values()] for seed in seeds], dtype=float)
 

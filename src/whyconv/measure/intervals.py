@@ -23,13 +23,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from whyconv.lazy import np, pd, stats
 from whyconv.measure.estimate import Estimate
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pandas as pd
 
 COLUMNS = ("mean", "low", "high", "count", "std")
 """What :func:`summarise` appends to the grouping columns."""
@@ -69,13 +65,29 @@ def mean_interval(values: Iterable[float], level: float = 0.95) -> Interval:
     >>> print(mean_interval([1.0, 2.0, 3.0]))
     2 [-0.4841, 4.484], 3 repetitions
     """
-    import numpy as np
-
     array = np.asarray(list(values), dtype=float)
     if array.size == 0:
         raise ValueError("an interval needs at least one value, but none was given")
     mean, low, high, _ = _student(array, level)
     return Interval(mean, low, high, int(array.size))
+
+
+def rate_interval(successes: int, trials: int, level: float = 0.95) -> Interval:
+    """The share of successes with the interval of Clopper & Pearson, which covers ``level`` or more.
+
+    Its ends are quantiles of Beta(s, n - s + 1) and Beta(s + 1, n - s); 0 or 1 where these do not exist.
+
+    >>> print(rate_interval(20, 20))
+    1 [0.8316, 1], 20 repetitions
+    """
+    if not 0 <= successes <= trials or trials < 1:
+        raise ValueError(
+            f"{successes} successes of {trials} were given; 0 <= successes <= trials, trials > 0"
+        )
+    tail, misses = (1 - level) / 2, trials - successes
+    low = float(stats.beta.ppf(tail, successes, misses + 1)) if successes else 0.0
+    high = float(stats.beta.ppf(1 - tail, successes + 1, misses)) if misses else 1.0
+    return Interval(successes / trials, low, high, trials)
 
 
 def paired_difference(a: pd.Series, b: pd.Series, level: float = 0.95) -> Interval:
@@ -99,8 +111,6 @@ def summarise(table: pd.DataFrame, by: Sequence[str], value: str, level: float =
 
     Groups keep the order in which they first appear in ``table``. An empty table gives an empty one.
     """
-    import pandas as pd
-
     by = list(by)
     if taken := sorted(set(by) & set(COLUMNS)):
         raise ValueError(f"cannot group by {taken[0]!r}: the summary has a column of that name; rename it")
@@ -120,9 +130,6 @@ def intervals_shown(summary: pd.DataFrame) -> pd.DataFrame:
 
 def _student(array: np.ndarray, level: float) -> tuple[float, float, float, float]:
     """Mean, low, high and standard deviation of a nonempty sample."""
-    import numpy as np
-    from scipy import stats
-
     if not np.isfinite(array).all():
         return math.nan, -math.inf, math.inf, math.nan
     if array.size == 1:

@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from whyconv.lazy import np
 from whyconv.measure.complexity import SampleComplexity, contrast, estimate
 from whyconv.measure.estimate import Estimate, repetitions
 
@@ -59,8 +60,6 @@ def exponent(points: Iterable[tuple[float, SampleComplexity]]) -> Exponent:
     The interval is over seeds and assumes that a line fits; R^2 and the largest residual show whether it
     does. R^2 is nan if all m* are equal.
     """
-    import numpy as np
-
     pairs = list(points)
     if wrong := [x for x, _ in pairs if not 0 < x < math.inf]:
         raise ValueError(f"an exponent needs x above 0 for its logarithm, but x = {wrong[0]} was given")

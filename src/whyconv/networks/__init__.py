@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import BeforeValidator
 
+from whyconv.lazy import jax
 from whyconv.spec import Piece, build
 from whyconv.views import View
-
-if TYPE_CHECKING:
-    import jax
 
 Params = Any
 

@@ -12,7 +12,7 @@ import math
 from typing import Any
 
 from whyconv.errors import UserError
-from whyconv.lazy import jax, jnp, np
+from whyconv.lazy import jax, jnp, linalg, np
 from whyconv.networks._patches import Pair, Windows, pooled_counts
 from whyconv.networks.deep import DeepCNN, DeepFCN, DeepLCN
 
@@ -72,8 +72,6 @@ def _largest(
     ``reading`` (numbers, neurons) reads the numbers, all nonnegative, off the last layer so far; ``groups``
     holds the group of each, from 0. Numbers are compared in pairs; an odd one is passed on.
     """
-    from scipy.linalg import block_diag
-
     items = [reading[groups == group] for group in range(groups.max() + 1)]
     while max(map(len, items)) > 1:
         rows, sums = [], []
@@ -81,10 +79,10 @@ def _largest(
             half = len(each) // 2
             one, other, odd = each[:half], each[half : 2 * half], each[2 * half :]
             rows += [one - other, other, odd]
-            sums.append(block_diag(np.tile(np.eye(half), 2), np.eye(len(odd))))
+            sums.append(linalg.block_diag(np.tile(np.eye(half), 2), np.eye(len(odd))))
         weights.append(np.concatenate(rows))
         biases.append(np.zeros(len(weights[-1])))
-        items = np.split(block_diag(*sums), np.cumsum([len(each) for each in sums])[:-1])
+        items = np.split(linalg.block_diag(*sums), np.cumsum([len(each) for each in sums])[:-1])
     return np.concatenate(items)
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from whyconv.lazy import pd
 from whyconv.measure.intervals import intervals_shown
 from whyconv.report import theme
 from whyconv.report.claims import fault, tally, verdict_counts
@@ -28,8 +29,6 @@ from whyconv.text import count, duration, means_of, seeds, undecided
 from whyconv.verdict import control_fault
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from whyconv.studies import Judgement
 
 POLICY = (

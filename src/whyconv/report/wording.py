@@ -5,17 +5,15 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 from markupsafe import Markup
 
+from whyconv.lazy import pd
 from whyconv.measure.estimate import Estimate
 from whyconv.report.notation import prose
 from whyconv.text import labelled
 from whyconv.verdict import Verdict
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MEANINGS: Mapping[str, str] = {
     "holds": "Exact: the statement was computed and is true at the sizes named.",
@@ -32,6 +30,7 @@ SOURCES: Mapping[str, str] = {
     "paper": "",
     "derived": "our derivation",
     "reconstructed": "reconstructed from second-hand text",
+    "misprint": "misprinted in the text at hand",
 }
 """Where a claim's wording is from, if it is not the paper's own."""
 

@@ -11,6 +11,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from whyconv.lazy import np
 from whyconv.spec import digest
 
 PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "scikit-learn", "optax", "piqp", "whyconv")
@@ -84,7 +85,6 @@ def _instructions() -> str:
 
 def _kernels() -> dict[str, str]:
     """The BLAS kernels that NumPy's and SciPy's libraries chose or were configured to use."""
-    import numpy as np
     import scipy
     from threadpoolctl import threadpool_info
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 
 from whyconv.errors import UserError
+from whyconv.lazy import pd
 from whyconv.spec import Piece, build, checked
 from whyconv.tasks import Task
 from whyconv.trial import Row, Trial
@@ -18,7 +19,6 @@ from whyconv.verdict import Evidence
 
 if TYPE_CHECKING:
     import altair
-    import pandas as pd
 
     from whyconv.measure.complexity import Search
 
@@ -135,7 +135,21 @@ class Study(Piece):
     adaptive: ClassVar[bool] = False
     """Whether ``plan`` wants more trials once it has seen rows."""
 
+    thresholds: ClassVar[Mapping[str, float]] = {}
+    """The numbers of the criterion by name, frozen with it."""
+
     seeds: int = Field(5, ge=1, le=10_000)
+    first_seed: int = Field(0, ge=0, le=1_000_000)
+    """The first of the consecutive seeds: a criterion that was changed after a run needs others."""
+
+    def repetitions(self, count: int | None = None) -> range:
+        """The seeds: as many as the study has, or ``count``."""
+        return range(self.first_seed, self.first_seed + (count or self.seeds))
+
+    @property
+    def first_tuning_seed(self) -> int:
+        """The first seed of trials that only tune; the repetitions have others."""
+        return self.first_seed + 10_000
 
     def cells(self) -> Iterable[Cell]:
         """Every place of the study, in the order of the plan."""
@@ -188,8 +202,6 @@ class Study(Piece):
 
     def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
         """One line per trial with a good row: labels, seed, the measured columns, and seconds if known."""
-        import pandas as pd
-
         lines = []
         for point in points:
             row = rows.get(point.trial.key)

@@ -4,19 +4,18 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
+from whyconv.lazy import pd
 from whyconv.measure.complexity import SampleComplexity, sample_complexity
+from whyconv.measure.compute import training_cost
 from whyconv.measure.curves import Curve
 from whyconv.spec import Spec
 from whyconv.studies import Cell, Point, Study, good
 from whyconv.studies.grid import selected
 from whyconv.trial import Row, Trial
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 Found = Mapping[float, SampleComplexity]
 """m* by value of the axis."""
@@ -139,10 +138,6 @@ class ComplexityStudy(Study):
 
     def tables(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
         """m* with its interval beside the goal, the operations and the seconds of one training at m*."""
-        import pandas as pd
-
-        from whyconv.measure.compute import training_cost
-
         lines = []
         for cell in self.cells():
             if found := self.complexity(table, cell):
@@ -161,8 +156,6 @@ class ComplexityStudy(Study):
 
     def drawn(self, table: pd.DataFrame) -> pd.DataFrame:
         """One line for every cell, as the chart of sample complexities takes them."""
-        import pandas as pd
-
         lines = [
             (cell.labels["arm"], cell.labels[self.axis], m.crossing, m.low, m.high, m.cap, m.count)
             for cell in self.cells()

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator
 
+from whyconv.lazy import pd
 from whyconv.learners import LearnerField
+from whyconv.measure.intervals import paired_difference
 from whyconv.networks import NetworkField
 from whyconv.networks.dense import MLP
 from whyconv.spec import Spec, checked
@@ -15,8 +17,6 @@ from whyconv.studies import Cell, Study, increasing
 from whyconv.tasks import TaskField
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from whyconv.measure.intervals import Interval
 
 
@@ -66,7 +66,7 @@ class ArmStudy(Study):
             model = self.arms[arm.matches].network
             if model is not None:
                 network = changed(network, {"parameters": model.parameter_count(task.shape)})
-        fields = {"network": network, "seeds": range(arm.seeds or self.seeds), "test_size": self.test_size}
+        fields = {"network": network, "seeds": self.repetitions(arm.seeds), "test_size": self.test_size}
         return Cell({"arm": name, **labels}, task, arm.learner, **{**fields, **more})
 
 
@@ -114,6 +114,4 @@ def by_seed(table: pd.DataFrame, column: str = "test_error", **labels: Any) -> p
 
 def advantage(table: pd.DataFrame, better: str, worse: str, **labels: Any) -> Interval:
     """The paired difference of test errors, ``worse`` - ``better``: positive if ``better`` is better."""
-    from whyconv.measure.intervals import paired_difference
-
     return paired_difference(by_seed(table, arm=worse, **labels), by_seed(table, arm=better, **labels))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, NamedTuple
 
 from pydantic import Field, field_validator
 
+from whyconv.lazy import pd
+from whyconv.measure.intervals import paired_difference
 from whyconv.spec import to_json
 from whyconv.studies import Point, Study, only_task
 from whyconv.studies.grid import by_seed
@@ -19,8 +21,6 @@ from whyconv.trial import Row
 from whyconv.verdict import Evidence
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from whyconv.learners import Learner
 
 AS_IT_IS = "test images as they are"
@@ -150,10 +150,6 @@ def translations(table: pd.DataFrame, shifts: Sequence[int], axis: str) -> dict[
 
     Means over seeds of the paired rise, with 95 % intervals.
     """
-    import pandas as pd
-
-    from whyconv.measure.intervals import paired_difference
-
     lines = []
     for arm, rows in table.groupby("arm", sort=False) if len(table) else ():
         at = rows[rows[axis] == rows[axis].max()].set_index("seed")
@@ -170,8 +166,6 @@ def shift_panels(table: pd.DataFrame, shifts: Sequence[int]) -> pd.DataFrame:
 
     ``test_error`` and ``accuracy`` are then those of the shifted tests.
     """
-    import pandas as pd
-
     if table.empty:
         return table
     panels = {AS_IT_IS: "test_error"}

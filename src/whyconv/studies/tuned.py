@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 
+from whyconv.lazy import pd
 from whyconv.networks import Network
 from whyconv.studies import Cell, Point, Study, good
 from whyconv.tasks import Task
 from whyconv.trial import Row, Trial
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-FIRST_TUNING_SEED = 10_000
 TUNING, MEASURED = "tuning", "measured"
 
 CONFIRMED = 1.2
@@ -39,6 +36,7 @@ class Tuner:
     rates: Sequence[float]
     seeds: int
     merit: Merit
+    first_seed: int
     extensions: int = 0
 
     def tune(self, cell: Cell, rows: Mapping[str, Row]) -> tuple[list[Point], float | None]:
@@ -58,7 +56,7 @@ class Tuner:
             rates, left = sorted([*rates, beyond]), left - 1
 
     def _tried(self, cell: Cell, rate: float) -> list[Point]:
-        return at_rate(cell, rate, TUNING, range(FIRST_TUNING_SEED, FIRST_TUNING_SEED + self.seeds)).points()
+        return at_rate(cell, rate, TUNING, range(self.first_seed, self.first_seed + self.seeds)).points()
 
     def _beyond(
         self, rates: list[float], best: float, merits: Mapping[float, tuple[float, ...]]
@@ -121,18 +119,18 @@ class TunedStudy(Study):
     def plan(self, rows: Mapping[str, Row]) -> list[Point]:
         """Tuning for every cell; where that is done, the measurement at the best rate."""
         points, rows = [], good(rows)
-        tuner = Tuner(self.rates, self.tuning_seeds, self._merit, self.extensions)
+        tuner = Tuner(self.rates, self.tuning_seeds, self._merit, self.first_tuning_seed, self.extensions)
         for cell in self.cells():
             tuning, best = tuner.tune(cell, rows)
             points += tuning
             if best is not None:
-                points += at_rate(cell, best, MEASURED, range(self.seeds)).points()
+                points += at_rate(cell, best, MEASURED, self.repetitions()).points()
         return points
 
     def outlook(self) -> list[Trial]:
         """The tuning, and measurements as if the middle rate were the best everywhere."""
         middle = sorted(self.rates)[len(self.rates) // 2]
-        measured = [at_rate(cell, middle, MEASURED, range(self.seeds)) for cell in self.cells()]
+        measured = [at_rate(cell, middle, MEASURED, self.repetitions()) for cell in self.cells()]
         return [point.trial for point in [*self.plan({}), *(p for cell in measured for p in cell.points())]]
 
     def _merit(self, rate: float, rows: Sequence[Row]) -> tuple[float, float, float]:

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from whyconv.lazy import pd
 from whyconv.measure.complexity import Ratio, SampleComplexity, ratio
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class Step(NamedTuple):
@@ -27,8 +25,6 @@ def worth(needed: Mapping[str, SampleComplexity], without: str, given: str) -> R
 
 def ladder_table(needed: Mapping[str, SampleComplexity], steps: Iterable[Step]) -> pd.DataFrame:
     """One line for every step of the ladder: the ratio with its interval, and m* of both arms."""
-    import pandas as pd
-
     return pd.DataFrame(
         [
             {
@@ -44,8 +40,6 @@ def ladder_table(needed: Mapping[str, SampleComplexity], steps: Iterable[Step]) 
 
 def examples_table(needed: Mapping[str, SampleComplexity], table: pd.DataFrame) -> pd.DataFrame:
     """One line for every arm: m*, from how many sizes, the mean error at the largest, rate, parameters."""
-    import pandas as pd
-
     lines = []
     for arm, found in needed.items():
         own = table[table["arm"] == arm]

@@ -4,17 +4,13 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BeforeValidator
 
+from whyconv.lazy import jax, np
 from whyconv.spec import Piece, build
 from whyconv.views import View
-
-if TYPE_CHECKING:
-    import jax
-    import numpy as np
-
 
 Part = Literal["train", "test"]
 

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
+from whyconv.exact.pattern_sets import exact_error, surjections
 from whyconv.lazy import jax, jnp, np
 from whyconv.tasks import Sample, Task, WeightedPoints
 from whyconv.tasks.noise_laws import RadialLaw
@@ -177,7 +178,6 @@ class Detection(Task, name="detection"):
         """
         if not isinstance(view, RowSet) or not self._lists_sets():
             return None
-        from whyconv.exact.pattern_sets import surjections
 
         rows = np.asarray(self.pattern_matrix(jax.random.fold_in(world, 0)))
         spurious = range(self.discriminative, self.patterns)
@@ -203,7 +203,6 @@ class Detection(Task, name="detection"):
         unlike = self.noise or self.scrambled or self.conjunction > 1 or self.patterns > 20
         if not exact or not isinstance(view, Pooled) or unlike or self._lists_sets():
             return {}
-        from whyconv.exact.pattern_sets import exact_error
 
         rows = np.asarray(self.pattern_matrix(jax.random.fold_in(world, 0)))
         scores = np.asarray((rows @ view.filters).T, np.float64)

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from whyconv.exact.signal.bayes import bayes_risk, posterior
+from whyconv.exact.signal.law import SignalLaw
+from whyconv.exact.signal.risk import linear_risk, mixed_risk, oracle, population_risk
 from whyconv.lazy import jax, jnp, np
 from whyconv.tasks import Sample, Task
 from whyconv.tasks.noise_laws import GAUSSIAN, NoiseLaw, gaussian
@@ -14,7 +17,6 @@ from whyconv.views import Thresholds, View
 
 if TYPE_CHECKING:
     from whyconv.exact.signal.bayes import BayesRisk
-    from whyconv.exact.signal.law import SignalLaw
     from whyconv.exact.signal.risk import Oracle
 
 ROUNDING = 1e-5
@@ -226,8 +228,6 @@ class Signal(Task, name="signal"):
 
     def law(self, world: jax.Array | None = None) -> SignalLaw:
         """The law before any rotation, for :mod:`whyconv.exact`; flat signals if no world is given."""
-        from whyconv.exact.signal.law import SignalLaw
-
         if world is None:
             signal = self.live() / np.sqrt(np.asarray(self.sizes))[:, None]
         else:
@@ -254,14 +254,10 @@ class Signal(Task, name="signal"):
         1/sqrt(d), for other noise; with a shift, shifted signals count as orthogonal to the signal, as they
         are on average (at d = 20, shift = 2, actual worlds are about 5 % lower).
         """
-        from whyconv.exact.signal.risk import oracle
-
         return oracle(self.law(world), self._projections() if world is None else None)
 
     def linear_risk(self, world: jax.Array | None = None) -> float:
         """The least risk of c sum_i <signal_i, x_i>; the world as in :meth:`oracle`."""
-        from whyconv.exact.signal.risk import linear_risk
-
         return linear_risk(self.law(world), self._projections() if world is None else None)
 
     def _projections(self) -> np.ndarray:
@@ -274,8 +270,6 @@ class Signal(Task, name="signal"):
         Exact for all settings: :func:`.bayes.posterior`, after undoing the rotation. Tests for equality
         allow 1e-6 for single precision, or 2e-5 under a rotation.
         """
-        from whyconv.exact.signal.bayes import posterior
-
         wide = np.asarray(x).dtype == np.float64
         tolerance = 1e-12 if wide else 1e-6 if self.rotated == "no" else 2e-5
         return posterior(self.law(world), self.unrotate(world, x), tolerance)
@@ -285,8 +279,6 @@ class Signal(Task, name="signal"):
 
         A rotation changes neither, nor does the world for Gaussian noise without a shift.
         """
-        from whyconv.exact.signal.bayes import bayes_risk
-
         return bayes_risk(self.law(world), draws, seed)
 
     def unrotate(self, world: jax.Array, vectors: Any) -> np.ndarray:
@@ -315,7 +307,6 @@ class Signal(Task, name="signal"):
         """
         if not risk or not isinstance(view, Thresholds):
             return {}
-        from whyconv.exact.signal.risk import mixed_risk, population_risk
 
         law, bias = self.law(world), view.bias
         given = view.filters.reshape(-1, *self.shape)

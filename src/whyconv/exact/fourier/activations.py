@@ -10,18 +10,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from math import ceil, floor, log, pi, sqrt
 from operator import mul
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy import special
-
 from whyconv import registry
 from whyconv.errors import UserError
+from whyconv.lazy import Flags, Floats, Ints, np, special
 
-Floats = NDArray[np.float64]
 Real = float | Fraction
 
 
@@ -50,6 +47,29 @@ class Pieces:
         for kink, left, right in zip(self.kinks, self.slopes, self.slopes[1:], strict=False):
             found.append(found[-1] + (left - right) * kink)
         return tuple(found)
+
+    @cached_property
+    def _floats(self) -> tuple[Floats, Floats, Floats, Flags]:
+        """Kinks, slopes and intercepts in floating point, and which kinks go left."""
+        kinks, slopes, intercepts = (
+            np.array(part, dtype=np.float64) for part in (self.kinks, self.slopes, self.intercepts)
+        )
+        return kinks, slopes, intercepts, np.array(self.kink_goes_left)
+
+    def _piece(self, z: Floats) -> Ints:
+        kinks, _, _, goes_left = self._floats
+        z = np.asarray(z, dtype=np.float64)[..., None]
+        return np.where(goes_left, z > kinks, z >= kinks).sum(axis=-1)
+
+    def value(self, z: Floats) -> Floats:
+        """s(z)."""
+        _, slopes, intercepts, _ = self._floats
+        index = self._piece(z)
+        return slopes[index] * z + intercepts[index]
+
+    def slope(self, z: Floats) -> Floats:
+        """s'(z); at a kink, the flatter side's."""
+        return self._floats[1][self._piece(z)]
 
     def cuts(self, length: int, first: Fraction, step: Fraction) -> list[int]:
         """Where the pieces begin and end in z = first + r ``step``, r < ``length``; ``step`` > 0."""
@@ -110,19 +130,7 @@ def piecewise_linear(
     heights = [Fraction(height) for _, height in points]
     between = [(heights[i + 1] - heights[i]) / (kinks[i + 1] - kinks[i]) for i in range(len(kinks) - 1)]
     pieces = Pieces(kinks, (Fraction(left), *between, Fraction(right)), heights[0])
-    edges, slopes = np.array(kinks, dtype=np.float64), np.array(pieces.slopes, dtype=np.float64)
-    intercepts = np.array(pieces.intercepts, dtype=np.float64)
-    goes_left = np.array(pieces.kink_goes_left)
-
-    def piece(z: Floats) -> NDArray[np.int64]:
-        z = np.asarray(z, dtype=np.float64)[..., None]
-        return np.where(goes_left, z > edges, z >= edges).sum(axis=-1)
-
-    def value(z: Floats) -> Floats:
-        index = piece(z)
-        return slopes[index] * z + intercepts[index]
-
-    return Activation(name, value, lambda z: slopes[piece(z)], pieces=pieces)
+    return Activation(name, pieces.value, pieces.slope, pieces=pieces)
 
 
 def clip(low: Real = 0, high: Real = 1, offset: Real = 0) -> Activation:
@@ -145,22 +153,34 @@ def _sigmoid_slope(z: Floats) -> Floats:
     return tail / (1 + tail) ** 2
 
 
+def _tanh(z: Floats) -> Floats:
+    return np.tanh(z)
+
+
+def _sigmoid(z: Floats) -> Floats:
+    return special.expit(z)
+
+
+def _erf(z: Floats) -> Floats:
+    return special.erf(z)
+
+
 NAMED = {
     "tanh": Activation(  # Dhat = pi t / sinh(pi t / 2)
         "tanh",
-        np.tanh,
+        _tanh,
         _tanh_slope,
         lambda t: np.log(2 * pi * t) - pi * t / 2 - np.log(-np.expm1(-pi * t)),
     ),
     "sigmoid": Activation(  # Dhat = pi t / sinh(pi t)
         "sigmoid",
-        special.expit,
+        _sigmoid,
         _sigmoid_slope,
         lambda t: np.log(2 * pi * t) - pi * t - np.log(-np.expm1(-2 * pi * t)),
         centre=0.5,
     ),
     "erf": Activation(  # Dhat = 2 exp(-t^2 / 4)
-        "erf", special.erf, lambda z: 2 / sqrt(pi) * np.exp(-(z * z)), lambda t: log(2) - t * t / 4
+        "erf", _erf, lambda z: 2 / sqrt(pi) * np.exp(-(z * z)), lambda t: log(2) - t * t / 4
     ),
     "relu": piecewise_linear([(0, 0)], right=1, name="relu"),
     "clipped-relu": piecewise_linear([(0, 0), (1, 1)], name="clipped-relu"),

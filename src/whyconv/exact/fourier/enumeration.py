@@ -5,13 +5,11 @@ A sum of 2^n terms of both signs has an absolute error of about 1e-17: a coeffic
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
 from whyconv.errors import UserError
 from whyconv.exact.fourier.activations import Activation
 from whyconv.exact.fourier.neuron import Neuron
 from whyconv.exact.fourier.scaled import Floats, Scaled
+from whyconv.lazy import NDArray, np
 
 MOST_BITS = 20
 """2^20 inputs take 0.1 s."""

@@ -17,14 +17,12 @@ from fractions import Fraction
 from math import isfinite, sqrt
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from whyconv.errors import UserError
 from whyconv.exact.fourier import enumeration, gaussian, krawtchouk, lattice, meet, trapezoid
 from whyconv.exact.fourier.activations import Activation, resolve
 from whyconv.exact.fourier.neuron import Neuron, Weights
 from whyconv.exact.fourier.scaled import Choice, Floats, Scaled
+from whyconv.lazy import NDArray, np
 
 Real = float | Fraction
 ENGINES: dict[str, Any] = {

@@ -13,12 +13,11 @@ from __future__ import annotations
 
 from math import log, pi, sqrt
 
-import numpy as np
-
 from whyconv.errors import UserError
 from whyconv.exact.fourier.activations import Activation
 from whyconv.exact.fourier.scaled import Floats, Scaled
 from whyconv.exact.fourier.trapezoid import NEGLIGIBLE, front, phases
+from whyconv.lazy import np
 
 MOST_POINTS = 2**13
 """Limit for the points in each variable; the cost is their square."""

@@ -14,12 +14,11 @@ from __future__ import annotations
 from fractions import Fraction
 from math import fsum
 
-import numpy as np
-
 from whyconv.errors import UserError
 from whyconv.exact.fourier.activations import Activation
 from whyconv.exact.fourier.neuron import Neuron
 from whyconv.exact.fourier.scaled import Scaled, of_fraction
+from whyconv.lazy import np
 
 PROMISED = 1e-10
 """Relative error beyond which a float sum is refused."""

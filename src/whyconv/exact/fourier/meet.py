@@ -17,19 +17,16 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
-import numpy as np
-from numpy.typing import NDArray
-
 from whyconv.errors import UserError
 from whyconv.exact.fourier.activations import Activation, Pieces
 from whyconv.exact.fourier.neuron import Neuron
 from whyconv.exact.fourier.scaled import Scaled, of_fraction
+from whyconv.lazy import Ints, NDArray, np
 
 MOST_BITS = 44
 """Two halves of 2^22 sums take half a gigabyte and up to 20 s."""
 MOST_OPEN_PAIRS = 200_000
 """Pairs decided one by one in Python: about a second."""
-Ints = NDArray[np.int64]
 
 
 def coefficient(activation: Activation, neuron: Neuron, derivative: bool) -> Scaled:

@@ -9,12 +9,9 @@ from functools import cached_property
 from math import isfinite, lcm
 from numbers import Integral
 
-import numpy as np
-from numpy.typing import NDArray
-
 from whyconv.errors import UserError
+from whyconv.lazy import Floats, NDArray, np
 
-Floats = NDArray[np.float64]
 Weights = Sequence[float | Fraction] | Floats
 
 

@@ -7,10 +7,7 @@ from fractions import Fraction
 from math import floor, log
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
+from whyconv.lazy import Floats, NDArray, np
 
 
 @dataclass(frozen=True)

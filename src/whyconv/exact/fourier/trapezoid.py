@@ -20,13 +20,11 @@ from dataclasses import dataclass
 from itertools import count
 from math import pi
 
-import numpy as np
-from numpy.typing import NDArray
-
 from whyconv.errors import UserError
 from whyconv.exact.fourier.activations import Activation
 from whyconv.exact.fourier.neuron import Neuron
 from whyconv.exact.fourier.scaled import Floats, Scaled
+from whyconv.lazy import NDArray, np
 
 NEGLIGIBLE = 46.0
 """The integral ends at exp(-46) = 1e-20 of its largest term."""

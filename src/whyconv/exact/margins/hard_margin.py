@@ -4,13 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from whyconv.exact.margins.margin_path import path
 from whyconv.exact.margins.max_margin import Separator, certified_range
+from whyconv.lazy import Floats, np
 
-Floats = NDArray[np.float64]
 GAP = 1e-6
 """Upper over lower bound of the least squared norm, minus one, at which the hard margin counts as solved."""
 

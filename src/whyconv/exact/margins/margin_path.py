@@ -15,10 +15,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 
-import numpy as np
-from numpy.typing import NDArray
+from whyconv.lazy import Floats, NDArray, linalg, np
 
-Floats = NDArray[np.float64]
 RIDGES = tuple(10.0**-power for power in range(2, 14, 2))
 """Of the path, for rows of length at most one."""
 
@@ -110,10 +108,8 @@ def line_search(slope: float, curvature: float, margins: Floats, moved: Floats) 
 
 def _solved(matrix: Floats, ridge: float, right: Floats) -> Floats:
     """(matrix + ridge)^-1 right by a Cholesky factorisation, which overwrites the matrix."""
-    from scipy.linalg import cho_factor, cho_solve
-
     matrix.flat[:: len(matrix) + 1] += ridge
-    return cho_solve(cho_factor(matrix, overwrite_a=True, check_finite=False), right)
+    return linalg.cho_solve(linalg.cho_factor(matrix, overwrite_a=True, check_finite=False), right)
 
 
 def _loss(ridge: float, vector: Floats, margins: Floats) -> float:

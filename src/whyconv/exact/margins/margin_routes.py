@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-from numpy.typing import NDArray
-
 from whyconv.exact.margins.margin_path import path
+from whyconv.lazy import Floats, np
 
-Floats = NDArray[np.float64]
 Pair = tuple[Floats, Floats]
 """A vector v and multipliers lambda."""
 PRECISION = 1e-12

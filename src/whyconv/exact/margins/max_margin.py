@@ -5,12 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from whyconv.exact.margins import margin_routes
+from whyconv.lazy import Floats, np
 
-Floats = NDArray[np.float64]
 GAP = 1e-9
 """Upper over lower bound of the least squared norm, minus one, at which it counts as solved; the claims need
 this much. Let c be the largest cosine that one vector can have with every row: float64 holds the separator

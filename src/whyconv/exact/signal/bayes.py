@@ -16,11 +16,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from scipy import special
-
 from whyconv import registry
 from whyconv.exact.signal.law import Floats, SignalLaw, simulate
+from whyconv.lazy import np, special
 from whyconv.measure.intervals import Interval, mean_interval
 
 BLOCK = 4096

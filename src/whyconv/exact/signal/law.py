@@ -10,12 +10,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from whyconv import registry
-
-Floats = NDArray[np.float64]
+from whyconv.lazy import Floats, NDArray, np
 
 
 @dataclass(frozen=True)

@@ -11,14 +11,10 @@ and a correction, an integral over the difference of the two characteristic func
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
-from scipy import special
-
 from whyconv import registry
 from whyconv.functions import Named
+from whyconv.lazy import ArrayLike, Floats, np, special
 
-Floats = NDArray[np.float64]
 PERIOD = 64.0
 """Length, in standard deviations, of the interval on which a law is resolved: the step in t is 2 pi / 64."""
 LARGEST_GRID = 2**12

@@ -16,11 +16,9 @@ from itertools import combinations, product
 from math import comb
 from typing import NamedTuple
 
-import numpy as np
-from scipy import optimize
-
 from whyconv.exact.signal.law import Floats, SignalLaw
 from whyconv.exact.signal.moments import gaussian_moments, noise_moments, soft_threshold
+from whyconv.lazy import np, optimize
 
 LARGEST_ENUMERATION = 2**21
 """Limit for scenes times nodes in :func:`mixed_risk`."""

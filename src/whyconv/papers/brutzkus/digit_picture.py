@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from whyconv.errors import UserError
+from whyconv.lazy import jnp, np
 from whyconv.report.drawing import WIDTH, svg, text
 from whyconv.report.raster import bitmap
+from whyconv.streams import stream
+from whyconv.tasks import images
+from whyconv.tasks.images.catalogue import DIGITS
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from whyconv.tasks.digit_grid import DigitGrid
 
 EACH = 4
@@ -23,10 +26,6 @@ def figure5(task: DigitGrid) -> dict[str, str]:
     """Figure 5 as SVG text, by caption, from the task's images, or from the embedded digits
     (as the caption then says) if the former cannot be read here. Downloads nothing.
     """
-    from whyconv.errors import UserError
-    from whyconv.tasks import images
-    from whyconv.tasks.images.catalogue import DIGITS
-
     source = images.describe(task.images, task.batches)
     try:
         if images.here(task.images, task.batches):
@@ -65,11 +64,6 @@ def picture(task: DigitGrid, seed: int = 0) -> str:
 
 def examples(task: DigitGrid, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Whole images as bytes (example, row, column[, colour]), labels, and the positions that decide."""
-    import jax.numpy as jnp
-    import numpy as np
-
-    from whyconv.streams import stream
-
     plain = task.model_copy(update={"permuted": False, "shift": 0, "shuffled_labels": False})
     world, draws = (stream(name, plain.lineage(), seed) for name in ("world", "train"))
     stock, index = plain.stock("train"), jnp.arange(16 * EACH)

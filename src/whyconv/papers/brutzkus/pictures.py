@@ -12,12 +12,9 @@ The SVG has its own style for light and dark pages, and its text is legible on a
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
+from whyconv.lazy import np
 from whyconv.report.drawing import WIDTH, arrow, svg, text
-
-if TYPE_CHECKING:
-    import numpy as np
 
 SIDE = 4
 """Patches along an image, and pixels along a patch."""
@@ -37,8 +34,6 @@ def figure1(seed: int = 1) -> dict[str, str]:
 
 def patterns() -> np.ndarray:
     """The orthonormal patterns o_1 ... o_8, one row of 16 pixels each."""
-    import numpy as np
-
     walsh = np.array(_WALSH) / 2
     return np.stack([np.outer(walsh[row], walsh[column]).ravel() for row, column in _CHOSEN])
 
@@ -52,8 +47,6 @@ def draw(rng: np.random.Generator, label: int) -> np.ndarray:
 
 def examples(seed: int = 1, each: int = 4) -> str:
     """Part (a): ``each`` images per class, and the patterns they are made of."""
-    import numpy as np
-
     rng = np.random.default_rng(seed)
     parts = list(_key(0))
     size = SIDE * (_TILE + 2) - 2
@@ -82,8 +75,6 @@ def _key(top: float) -> Iterator[str]:
 
 def architecture(seed: int = 1) -> str:
     """Part (b): image, filters, rectified responses, maxima over positions, readout."""
-    import numpy as np
-
     rng = np.random.default_rng(seed)
     image = draw(rng, 1)
     basis = patterns()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from whyconv.lazy import np
 from whyconv.report.drawing import WIDTH, svg, text
 
 BITS, WINDOW, FIRST = 20, 5, 9
@@ -18,8 +19,6 @@ def figure2(seed: int = 4) -> dict[str, str]:
 
 def picture(seed: int = 4, rows: int = 5) -> str:
     """``rows`` inputs of 20 fair bits, with a frame around the window whose parity is the label."""
-    import numpy as np
-
     inputs = np.random.default_rng(seed).choice([-1, 1], (rows, BITS))
     middle = _LEFT + (FIRST + WINDOW / 2) * (_CELL + 2)
     parts = [

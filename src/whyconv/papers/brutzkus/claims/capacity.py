@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar
 
 from whyconv.claims import Claim
+from whyconv.exact import pattern_sets
+from whyconv.exact.rank import rank_modulo
+from whyconv.lazy import NDArray, np
+from whyconv.papers.brutzkus.exact import first_layer, max_pooling, shattering
 from whyconv.verdict import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Theorem42(Claim, name="brutzkus.thm4.2"):
@@ -22,13 +23,9 @@ class Theorem42(Claim, name="brutzkus.thm4.2"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Theorem 4.2"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "alpha_I takes the label of I in place of the label of its complement"
+    broken: ClassVar = "alpha_I takes the label of I in place of the label of its complement"
 
-    def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.papers.brutzkus.exact import max_pooling, shattering
-
+    def decide(self, broken: str) -> Evidence:
         rng = np.random.default_rng(42)
         tried, largest, miss, gap = 0, 0, 0.0, 0.0
         for positions in range(2, 11):
@@ -71,16 +68,11 @@ class ExactDimension(Claim, name="brutzkus.vcdim"):
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, section 4 (exact value derived)"
-    provenance: ClassVar[Literal["paper", "derived", "reconstructed"]] = "derived"
+    provenance: ClassVar = "derived"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "sum-pooling in place of max-pooling"
+    broken: ClassVar = "sum-pooling in place of max-pooling"
 
-    def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.exact.rank import rank_modulo
-        from whyconv.papers.brutzkus.exact import max_pooling, shattering
-
+    def decide(self, broken: str) -> Evidence:
         def pool(filters: NDArray, inputs: NDArray) -> NDArray:
             """Integer activations, pooled by the network's own maximum or by a sum."""
             if broken:
@@ -122,14 +114,9 @@ class BadErm(Claim, name="brutzkus.bad-erm"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, sections 4 and 5"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "inclusion-exclusion without its alternating signs"
+    broken: ClassVar = "inclusion-exclusion without its alternating signs"
 
-    def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.exact import pattern_sets
-        from whyconv.papers.brutzkus.exact import first_layer, max_pooling, shattering
-
+    def decide(self, broken: str) -> Evidence:
         positions, patterns = 5, 10
         samples = 8 * patterns
         rng = np.random.default_rng(44)

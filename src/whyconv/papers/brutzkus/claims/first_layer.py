@@ -8,13 +8,18 @@ fewer. ``pattern_dim`` = d, ``patterns`` = l, ``positions`` = n, ``channels`` = 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from math import exp
+from typing import Any, ClassVar
 
 from whyconv.claims import Claim
+from whyconv.exact import pattern_sets
+from whyconv.lazy import np
+from whyconv.papers.brutzkus.exact import layerwise, max_pooling
+from whyconv.papers.brutzkus.exact import lucky_filters as exact
+from whyconv.papers.brutzkus.exact.first_layer import Schedule, initial, lucky
+from whyconv.papers.brutzkus.exact.layerwise import Run
+from whyconv.papers.brutzkus.exact.lucky_filters import class_share_failure, luck
 from whyconv.verdict import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from whyconv.papers.brutzkus.exact.layerwise import Run
 
 SIZES = ((3, 3, 3), (4, 4, 4), (5, 5, 4), (6, 6, 4), (5, 3, 4))
 AGREE = 1e-9
@@ -23,9 +28,7 @@ AGREE = 1e-9
 
 def runs(**breaks: Any) -> list[Run]:
     """The runs of all sizes, with the given departures from the theorem's conditions."""
-    from whyconv.papers.brutzkus.exact.layerwise import run
-
-    return [run(*size, **breaks) for size in SIZES]
+    return [layerwise.run(*size, **breaks) for size in SIZES]
 
 
 class Lemma52(Claim, name="brutzkus.lemma5.2"):
@@ -39,11 +42,9 @@ class Lemma52(Claim, name="brutzkus.lemma5.2"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Lemma 5.2"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "8 d + 1 channels, violating k > 8 d^3"
+    broken: ClassVar = "8 d + 1 channels, violating k > 8 d^3"
 
-    def decide(self, broken: bool) -> Evidence:
-        from whyconv.papers.brutzkus.exact import lucky_filters as exact
-
+    def decide(self, broken: str) -> Evidence:
         printed, corrected, gap = {}, {}, 0.0
         for dim, patterns in ((3, 3), (4, 4), (5, 5), (8, 8), (10, 10), (6, 3), (8, 3), (10, 5), (20, 10)):
             channels, p = 8 * dim ** (1 if broken else 3) + 1, exact.luck(patterns)
@@ -79,11 +80,6 @@ class Lemma52(Claim, name="brutzkus.lemma5.2"):
 
 def _deviation(patterns: int) -> float:
     """|share of lucky filters among 100,000 drawn - p| in standard errors, in dimension patterns + 3."""
-    import numpy as np
-
-    from whyconv.papers.brutzkus.exact.first_layer import Schedule, initial, lucky
-    from whyconv.papers.brutzkus.exact.lucky_filters import luck
-
     size = 100_000
     filters, readout = initial(np.random.default_rng(52), Schedule(size, 0, 1.0, 1.0), patterns + 3)
     found = lucky(filters[:, :patterns], readout)[0].mean()
@@ -98,8 +94,6 @@ def _grows(run: Run, own: int) -> tuple[float, float, float]:
     j != own, and the share of (step, filter, input of the own class) whose strongest pattern is not o_own. At
     t = 0 the first bound is positivity, part of the definition of luck.
     """
-    import numpy as np
-
     luck, label = run.lucky[own], (1, -1)[own]
     times = np.arange(1, run.schedule.steps + 1)
     growth, others = [], []
@@ -145,13 +139,9 @@ class Lemma53(Claim, name="brutzkus.lemma5.3"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Lemma 5.3 (C.3)"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "S_1 with one positive example in ten, violating Eq. 14"
+    broken: ClassVar = "S_1 with one positive example in ten, violating Eq. 14"
 
-    def decide(self, broken: bool) -> Evidence:
-        from math import exp
-
-        from whyconv.papers.brutzkus.exact.lucky_filters import class_share_failure
-
+    def decide(self, broken: str) -> Evidence:
         ratio = max(float(class_share_failure(m)) / (4 * exp(-m / 18)) for m in range(1, 301))
         found = _growth_evidence(runs(positive_share=0.1) if broken else runs(), own=0)
         numbers = {**found.numbers, "P(Eq. 14 fails) / 4e^(-m/36), largest": ratio}
@@ -163,9 +153,9 @@ class Corollary54(Claim, name="brutzkus.cor5.4"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Corollary 5.4"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "a step 1000 times too large: the outputs leave [-1/2, 1/2] and growth stalls"
+    broken: ClassVar = "a step 1000 times too large: the outputs leave [-1/2, 1/2] and growth stalls"
 
-    def decide(self, broken: bool) -> Evidence:
+    def decide(self, broken: str) -> Evidence:
         return _growth_evidence(runs(step_factor=1000.0) if broken else runs(), own=1)
 
 
@@ -178,11 +168,9 @@ class LemmaC1(Claim, name="brutzkus.lemmaC.1"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Lemma C.1"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "a starting radius 1000 times too large (r = 5 eta_1)"
+    broken: ClassVar = "a starting radius 1000 times too large (r = 5 eta_1)"
 
-    def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
+    def decide(self, broken: str) -> Evidence:
         descents = runs(radius_factor=1000.0) if broken else runs()
         on_inputs, on_sets = [], []
         for run in descents:
@@ -202,14 +190,9 @@ class LemmaC2(Claim, name="brutzkus.lemmaC.2"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Lemma C.2"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "a step 1000 times too large"
+    broken: ClassVar = "a step 1000 times too large"
 
-    def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.exact import pattern_sets
-        from whyconv.papers.brutzkus.exact import max_pooling
-
+    def decide(self, broken: str) -> Evidence:
         descents = runs(step_factor=1000.0) if broken else runs()
         on_inputs, on_sets = [], []
         for run in descents:
@@ -230,13 +213,9 @@ class Lemma55(Claim, name="brutzkus.lemma5.5"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Lemma 5.5"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "a starting radius 1000 times too large (r = 5 eta_1)"
+    broken: ClassVar = "a starting radius 1000 times too large (r = 5 eta_1)"
 
-    def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.papers.brutzkus.exact import max_pooling
-
+    def decide(self, broken: str) -> Evidence:
         descents = runs(radius_factor=1000.0) if broken else runs()
         on_inputs, on_sets = [], []
         for run in descents:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar
+from itertools import combinations_with_replacement
+from typing import ClassVar
 
 from whyconv.claims import Claim
+from whyconv.exact import pattern_sets
+from whyconv.exact.margins import max_margin
+from whyconv.lazy import NDArray, np
+from whyconv.papers.brutzkus.exact import first_layer, fully_connected, layerwise, max_pooling
+from whyconv.papers.brutzkus.exact.bounds import proved_norm_product
+from whyconv.papers.brutzkus.exact.fully_connected import linear_certificate
 from whyconv.verdict import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Proposition61(Claim, name="brutzkus.prop6.1"):
@@ -23,11 +27,9 @@ class Proposition61(Claim, name="brutzkus.prop6.1"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Proposition 6.1"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "the discriminative pattern stays at the first position"
+    broken: ClassVar = "the discriminative pattern stays at the first position"
 
-    def decide(self, broken: bool) -> Evidence:
-        from whyconv.papers.brutzkus.exact.fully_connected import linear_certificate
-
+    def decide(self, broken: str) -> Evidence:
         sizes = ((2, 3), (3, 3), (3, 4), (4, 4), (5, 4), (6, 4))
         places = {n: range(1 if broken else n) for n in range(2, 51)}
         proved = {n: linear_certificate(n, places[n]) for n in places}
@@ -51,11 +53,6 @@ class Proposition61(Claim, name="brutzkus.prop6.1"):
 
 def _least_linear(positions: int, patterns: int, places: Sequence[int]) -> float:
     """min |w|^2 s.t. y w . x >= 1 over the inputs whose discriminative pattern is at one of ``places``."""
-    import numpy as np
-
-    from whyconv.exact.margins import max_margin
-    from whyconv.papers.brutzkus.exact import max_pooling
-
     indices, labels = max_pooling.support(positions, patterns)
     allowed = np.isin((indices < 2).argmax(axis=1), list(places))
     basis = max_pooling.random_patterns(np.random.default_rng(61), patterns, patterns + 1)
@@ -74,14 +71,9 @@ class FullyConnectedBound(Claim, name="brutzkus.fc-bound"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, section 6"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "the CNN's features pooled by a sum in place of a maximum"
+    broken: ClassVar = "the CNN's features pooled by a sum in place of a maximum"
 
-    def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.papers.brutzkus.exact import fully_connected
-        from whyconv.papers.brutzkus.exact.bounds import proved_norm_product
-
+    def decide(self, broken: str) -> Evidence:
         exact = all(abs(_least_linear(n, 4, range(n)) * n - 2 * n**2) <= 1e-6 for n in (2, 3, 4, 5))
         sizes = (2, 4, 8, 16)
         updates, spare = [], []
@@ -91,8 +83,8 @@ class FullyConnectedBound(Claim, name="brutzkus.fc-bound"):
             allowed = fully_connected.update_bound(2 * n, n, slope=0.5, step=100.0, start=1e-3)
             spare.append(max(runs) / allowed)
         exponent = float(np.polyfit(np.log(sizes), np.log(updates), 1)[0])
-        by_n = {n: _feature_product(4, n, sum_pooling=broken) for n in (3, 6, 12, 24)}
-        by_d = {d: _feature_product(d, 6, sum_pooling=broken) for d in (3, 4, 5, 6, 7)}
+        by_n = {n: _feature_product(4, n, sum_pooling=bool(broken)) for n in (3, 6, 12, 24)}
+        by_d = {d: _feature_product(d, 6, sum_pooling=bool(broken)) for d in (3, 4, 5, 6, 7)}
         spread = max(by_n.values()) / min(by_n.values())
         linear = all(product <= proved_norm_product(d) for d, product in by_d.items())
         holds = exact and max(spare) <= 1 and linear and spread <= 2 and exponent > 1.5
@@ -116,12 +108,6 @@ def _feature_product(dim: int, positions: int, sum_pooling: bool) -> float:
 
     B by quadratic programming, its optimality certified by duality to 1e-9 (else an error).
     """
-    import numpy as np
-
-    from whyconv.exact import pattern_sets
-    from whyconv.exact.margins import max_margin
-    from whyconv.papers.brutzkus.exact import first_layer, layerwise
-
     rng = np.random.default_rng([62, dim])
     schedule = first_layer.Schedule.of_theorem(dim, 10)
     start, readout = first_layer.initial(rng, schedule, dim)
@@ -133,10 +119,6 @@ def _feature_product(dim: int, positions: int, sum_pooling: bool) -> float:
 
 def _summed_rows(scores: NDArray, positions: int) -> NDArray:
     """y z(x) with z_i = sum_j ReLU(w_i . x[j]), for every multiset of n - 1 spurious patterns."""
-    from itertools import combinations_with_replacement
-
-    import numpy as np
-
     spurious = range(2, scores.shape[1])
     chosen = np.array(list(combinations_with_replacement(spurious, positions - 1)))
     active = np.maximum(scores, 0).T

@@ -8,13 +8,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from math import ceil
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from whyconv.claims import Claim
+from whyconv.exact import pattern_sets
+from whyconv.exact.margins import max_margin
+from whyconv.lazy import NDArray, np
+from whyconv.papers.brutzkus.exact import bounds, first_layer, layerwise, max_pooling, second_layer
+from whyconv.papers.brutzkus.exact.bounds import proved_norm_product
 from whyconv.verdict import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 DELTA = 0.05
 """The failure probability in the margin bound."""
@@ -33,11 +35,6 @@ class _Trained:
 
 def _train(dim: int, samples: int, seed: int) -> _Trained:
     """LW_CNN's first layer for l = d = n = ``dim`` on half of ``samples`` examples, T_1 = 10."""
-    import numpy as np
-
-    from whyconv.exact import pattern_sets
-    from whyconv.papers.brutzkus.exact import first_layer
-
     rng = np.random.default_rng([seed, dim, samples])
     schedule = first_layer.Schedule.of_theorem(dim, 10)
     start, readout = first_layer.initial(rng, schedule, dim)
@@ -60,16 +57,14 @@ class Theorem51Error(Claim, name="brutzkus.thm5.1-error"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Theorem 5.1 (2)"
     expected: ClassVar[Verdict] = "consistent"
-    broken: ClassVar[str] = "the labels of S_2 shuffled"
+    broken: ClassVar = "the labels of S_2 shuffled"
 
-    def decide(self, broken: bool) -> Evidence:
-        from whyconv.papers.brutzkus.exact import bounds
-
+    def decide(self, broken: str) -> Evidence:
         errors, limits, products = [], [], []
         for dim in (3, 4, 5, 6):
             for samples in (256, 4096):
                 for seed in range(4):
-                    error, product = _limit_error(_train(dim, samples, seed), shuffled=broken)
+                    error, product = _limit_error(_train(dim, samples, seed), shuffled=bool(broken))
                     errors.append(error)
                     products.append(product)
                     limits.append(bounds.hard_margin_bound(product, samples // 2, DELTA))
@@ -77,9 +72,9 @@ class Theorem51Error(Claim, name="brutzkus.thm5.1-error"):
         exceeded = sum(error > limit for error, limit in decisive)
         huge = 2 * 10**7
         proved = bounds.hard_margin_bound(bounds.proved_norm_product(3), huge // 2, DELTA)
-        huge_error, _ = _limit_error(_train(3, huge, 0), shuffled=broken)
+        huge_error, _ = _limit_error(_train(3, huge, 0), shuffled=bool(broken))
         on_inputs, on_sets = _error_on_vectors()
-        small = [_limit_error(_train(6, 6, seed), shuffled=broken)[0] for seed in range(8)]
+        small = [_limit_error(_train(6, 6, seed), shuffled=bool(broken))[0] for seed in range(8)]
         agrees = (
             exceeded <= DELTA * len(decisive) and huge_error <= proved and abs(on_inputs - on_sets) <= 1e-12
         )
@@ -103,12 +98,6 @@ class Theorem51Error(Claim, name="brutzkus.thm5.1-error"):
 
 def _limit_error(trained: _Trained, shuffled: bool) -> tuple[float, float]:
     """Exact test error of the max-margin readout on S_2, and B^2 R^2 of the features on all of D."""
-    import numpy as np
-
-    from whyconv.exact import pattern_sets
-    from whyconv.exact.margins import max_margin
-    from whyconv.papers.brutzkus.exact import layerwise
-
     label, mask = np.nonzero(trained.second)
     rows = np.where(label == 0, 1.0, -1.0)[:, None] * pattern_sets.features(trained.scores)[label, mask]
     readout = _fit_shuffled(trained) if shuffled else max_margin.least_norm(rows).vector
@@ -120,11 +109,6 @@ def _limit_error(trained: _Trained, shuffled: bool) -> tuple[float, float]:
 
 def _fit_shuffled(trained: _Trained) -> NDArray:
     """The readout that logistic descent finds on S_2 when every example has a fair coin for a label."""
-    import numpy as np
-
-    from whyconv.exact import pattern_sets
-    from whyconv.papers.brutzkus.exact import second_layer
-
     label, mask = np.nonzero(trained.second)
     counts = trained.second[label, mask]
     heads = np.random.default_rng(51).binomial(counts, 0.5)
@@ -142,11 +126,6 @@ def _error_on_vectors() -> tuple[float, float]:
 
     Both layers by descent on vectors, m_1 = m_2 = 2: an error that is neither 0 nor 1/2.
     """
-    import numpy as np
-
-    from whyconv.exact import pattern_sets
-    from whyconv.papers.brutzkus.exact import layerwise, max_pooling, second_layer
-
     run = layerwise.run(5, 5, 4, half=2, steps=10, seed=1)
     indices, labels = run.second
     filters = run.filters[-1]
@@ -172,11 +151,9 @@ class AppendixA(Claim, name="brutzkus.appendix-a"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, appendix A (after Ji & Telgarsky 2019)"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "a random start of length 100/gamma in place of zero"
+    broken: ClassVar = "a random start of length 100/gamma in place of zero"
 
-    def decide(self, broken: bool) -> Evidence:
-        from whyconv.papers.brutzkus.exact.bounds import proved_norm_product
-
+    def decide(self, broken: str) -> Evidence:
         length = 100.0 if broken else 0.0
         trained = {dim: _steps(dim, length, after=True) for dim in (3, 4, 5, 6, 7)}
         fresh = {dim: _steps(dim, length, after=False) for dim in (3, 4, 5, 6, 7)}
@@ -212,12 +189,6 @@ class _Steps:
 
 def _steps(dim: int, length: float, after: bool) -> _Steps:
     """Steps until half of the largest margin, on S_2 of 100 examples, with or without the first layer."""
-    import numpy as np
-
-    from whyconv.exact import pattern_sets
-    from whyconv.exact.margins import max_margin
-    from whyconv.papers.brutzkus.exact import second_layer
-
     trained = _train(dim, 200, 1)
     label, mask = np.nonzero(trained.second)
     weights = trained.second[label, mask] / trained.second.sum()

@@ -10,16 +10,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from whyconv.claims import Claim
+from whyconv.exact.margins import max_margin
+from whyconv.lazy import NDArray, np
 from whyconv.papers.brutzkus.claims.first_layer import AGREE, runs
+from whyconv.papers.brutzkus.exact import bounds, first_layer, layerwise, max_pooling, second_layer
+from whyconv.papers.brutzkus.exact.layerwise import Run
 from whyconv.verdict import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whyconv.papers.brutzkus.exact.layerwise import Run
 
 
 class SeparatorOfProof(Claim, name="brutzkus.separator"):
@@ -32,14 +31,9 @@ class SeparatorOfProof(Claim, name="brutzkus.separator"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, appendix E"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "v* takes filters of the wrong readout sign, a = -1 for o_1 and +1 for o_2"
+    broken: ClassVar = "v* takes filters of the wrong readout sign, a = -1 for o_1 and +1 for o_2"
 
-    def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.exact.margins import max_margin
-        from whyconv.papers.brutzkus.exact import bounds, first_layer, layerwise, max_pooling
-
+    def decide(self, broken: str) -> Evidence:
         margins, products, gap, least, untrained = [], [], 0.0, 0.0, 0.0
         for run in runs():
             positive, negative = first_layer.lucky(run.scores[0], -run.readout if broken else run.readout)
@@ -92,10 +86,6 @@ class _Descent:
     @classmethod
     def of(cls, run: Run, labels: NDArray) -> _Descent:
         """Plain: all examples, all k weights, 1000 steps. Gram: distinct rows, 30,000 steps."""
-        import numpy as np
-
-        from whyconv.papers.brutzkus.exact import max_pooling, second_layer
-
         step = 7.9 * run.schedule.channels
         vectors = max_pooling.embed(run.second[0], run.basis)
         every = labels[:, None] * max_pooling.pooled(run.filters[-1], vectors)
@@ -116,8 +106,6 @@ class _Descent:
 @cache
 def _descents(shuffled: bool) -> list[_Descent]:
     """The descents of the first three runs, with the labels of S_2 or with these shuffled."""
-    import numpy as np
-
     rng = np.random.default_rng(51)
     labelled = [(run, run.second[1]) for run in runs()[:3]]
     return [_Descent.of(run, rng.permutation(labels) if shuffled else labels) for run, labels in labelled]
@@ -134,15 +122,10 @@ class Theorem51Loss(Claim, name="brutzkus.thm5.1-loss"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Theorem 5.1 (1)"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "the labels of S_2 shuffled"
+    broken: ClassVar = "the labels of S_2 shuffled"
 
-    def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.exact.margins import max_margin
-        from whyconv.papers.brutzkus.exact import second_layer
-
-        descents = _descents(shuffled=broken)
+    def decide(self, broken: str) -> Evidence:
+        descents = _descents(shuffled=bool(broken))
         times = np.arange(MARKS[-1] + 1.0)
         certified, separable = 0.0, True
         for descent, run in zip(descents, runs()[:3], strict=True):
@@ -185,13 +168,9 @@ class Theorem51Direction(Claim, name="brutzkus.thm5.1-direction"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Eq. 24 (after Soudry et al. 2018)"
     expected: ClassVar[Verdict] = "consistent"
-    broken: ClassVar[str] = "the direction of the proof's v* in place of the max-margin solution"
+    broken: ClassVar = "the direction of the proof's v* in place of the max-margin solution"
 
-    def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.exact.margins import max_margin
-
+    def decide(self, broken: str) -> Evidence:
         cosines, margins, gap, routes = [], [], 0.0, 0.0
         for descent, run in zip(_descents(shuffled=False), runs()[:3], strict=True):
             separator = max_margin.least_norm(descent.rows)

@@ -6,12 +6,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from math import sqrt
 
-import numpy as np
-from numpy.typing import NDArray
-
+from whyconv.lazy import Floats, np
 from whyconv.papers.brutzkus.exact import max_pooling
-
-Floats = NDArray[np.float64]
 
 
 def linear_certificate(positions: int, places: Sequence[int]) -> tuple[Fraction, Fraction]:

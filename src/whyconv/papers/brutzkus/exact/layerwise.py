@@ -5,15 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache, cached_property
 
-import numpy as np
-from numpy.typing import NDArray
-
 from whyconv.exact import pattern_sets
+from whyconv.lazy import Flags, Floats, Ints, np
 from whyconv.papers.brutzkus.exact import first_layer, max_pooling
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Flags = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)

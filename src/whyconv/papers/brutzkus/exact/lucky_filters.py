@@ -10,8 +10,7 @@ from __future__ import annotations
 from fractions import Fraction
 from math import comb, exp, log
 
-import numpy as np
-from numpy.typing import NDArray
+from whyconv.lazy import NDArray, np, special
 
 
 def luck(patterns: int) -> Fraction:
@@ -35,15 +34,18 @@ def failure(channels: int, p: float, low: int, high: int) -> float:
     P(N_+ outside) + sum_{a inside} P(N_+ = a) P(Bin(k - a, p / (1-p)) outside): all terms are positive, so
     even a failure of 1e-13 is accurate. Cost high - low binomial tails.
     """
-    from scipy.special import bdtr, bdtrc, gammaln
 
     def outside(trials: NDArray[np.int64], q: float) -> NDArray[np.float64]:
         """P(Bin(trials, q) < low or > high); SciPy's tails need 0 <= count < trials."""
-        below = np.where(trials >= low, bdtr(low - 1, np.maximum(trials, low), q), 1.0) if low else 0.0
-        return below + np.where(trials > high, bdtrc(high, np.maximum(trials, high + 1), q), 0.0)
+        below = (
+            np.where(trials >= low, special.bdtr(low - 1, np.maximum(trials, low), q), 1.0) if low else 0.0
+        )
+        return below + np.where(trials > high, special.bdtrc(high, np.maximum(trials, high + 1), q), 0.0)
 
     inside = np.arange(low, min(high, channels) + 1)
-    ways = gammaln(channels + 1) - gammaln(inside + 1) - gammaln(channels - inside + 1)
+    ways = (
+        special.gammaln(channels + 1) - special.gammaln(inside + 1) - special.gammaln(channels - inside + 1)
+    )
     mass = np.exp(ways + inside * log(p) + (channels - inside) * np.log1p(-p))
     return float(outside(np.array(channels), p) + mass @ outside(channels - inside, p / (1 - p)))
 

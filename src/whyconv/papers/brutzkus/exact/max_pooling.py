@@ -12,11 +12,7 @@ from __future__ import annotations
 
 import itertools
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from whyconv.lazy import Floats, Ints, np
 
 
 def random_patterns(rng: np.random.Generator, patterns: int, pattern_dim: int) -> Floats:

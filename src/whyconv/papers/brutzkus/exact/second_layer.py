@@ -11,10 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from math import log
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
+from whyconv.lazy import Floats, np
 
 
 def descend(rows: Floats, weights: Floats, start: Floats, step: float, times: Iterable[int]) -> Floats:

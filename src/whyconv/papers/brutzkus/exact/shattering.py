@@ -9,13 +9,8 @@ from __future__ import annotations
 
 from math import comb
 
-import numpy as np
-from numpy.typing import NDArray
-
 from whyconv.exact.pattern_sets import surjections
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from whyconv.lazy import Floats, Ints, np
 
 
 def vc_dimension(positions: int, patterns: int) -> int:

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
+from whyconv.lazy import pd
+from whyconv.papers.brutzkus.pictures import figure1
 from whyconv.papers.brutzkus.studies.detection_arms import BASELINES, CONV_POOL, RULE, SCRAMBLED, arms
+from whyconv.report.charts import curves
 from whyconv.studies import Judgement
 from whyconv.studies.grid import Arm, GridStudy, advantage, by_seed
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence, all_above, worst
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class Figure3a(GridStudy, name="brutzkus.fig3a"):
@@ -67,13 +67,9 @@ class Figure3a(GridStudy, name="brutzkus.fig3a"):
 
     def pictures(self) -> dict[str, str]:
         """The paper's Figure 1: examples of both classes, and the architecture."""
-        from whyconv.papers.brutzkus.pictures import figure1
-
         return figure1()
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        from whyconv.report.charts import curves
-
         chart = curves(
             table, "m", "test_error", title=self.title, x_title="training examples m", y_title="test error",
             log_x=True, arms=list(self.arms), controls=[SCRAMBLED],

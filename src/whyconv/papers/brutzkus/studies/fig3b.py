@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
+from whyconv.lazy import pd
 from whyconv.papers.brutzkus.studies.detection_arms import (
     BASELINES,
     CONV_POOL,
@@ -16,13 +17,11 @@ from whyconv.papers.brutzkus.studies.detection_arms import (
     SVM,
     arms,
 )
+from whyconv.report.charts import curves
 from whyconv.studies import Judgement
 from whyconv.studies.grid import Arm, GridStudy, advantage
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence, all_above, worst
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class Figure3b(GridStudy, name="brutzkus.fig3b"):
@@ -77,8 +76,6 @@ class Figure3b(GridStudy, name="brutzkus.fig3b"):
         )
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        from whyconv.report.charts import curves
-
         common = {
             "x_title": "training examples m",
             "log_x": True,

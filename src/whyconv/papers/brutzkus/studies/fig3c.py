@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
+from whyconv.lazy import pd
+from whyconv.measure.intervals import mean_interval, paired_difference
+from whyconv.papers.brutzkus.digit_picture import figure5
 from whyconv.papers.brutzkus.studies.detection_arms import BASELINES, CONV_POOL, MLP, SVM
+from whyconv.report.charts import curves
 from whyconv.studies import Judgement, only_task
 from whyconv.studies.grid import Arm, GridStudy, by_seed
 from whyconv.studies.images import (
@@ -22,9 +26,6 @@ from whyconv.studies.images import (
 from whyconv.tasks.digit_grid import DigitGrid
 from whyconv.tasks.images.catalogue import DIGITS
 from whyconv.verdict import Evidence, all_above, within, worst
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 PERMUTED, PERMUTED_MLP, SHUFFLED = permuted(CONV_POOL), permuted(MLP), shuffled(CONV_POOL)
 CONTROLS = (PERMUTED, PERMUTED_MLP, SHUFFLED)
@@ -101,8 +102,6 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
         return Judgement(plain, self._ahead(table, PERMUTED))
 
     def _ahead(self, table: pd.DataFrame, contestant: str) -> Evidence:
-        from whyconv.measure.intervals import paired_difference
-
         measured = set(table[table["arm"] == contestant]["m"])
         gaps, counts = {}, []
         for baseline in BASELINES:
@@ -129,7 +128,6 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
 
         Both averaged over the twin's sample sizes, seed by seed.
         """
-        from whyconv.measure.intervals import mean_interval, paired_difference
 
         def errors(arm: str, sizes: Iterable[int]) -> pd.Series:
             rows = table[(table["arm"] == arm) & table["m"].isin(sizes)]
@@ -155,8 +153,6 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
 
     def pictures(self) -> dict[str, str]:
         """The paper's Figure 5: images of both classes."""
-        from whyconv.papers.brutzkus.digit_picture import figure5
-
         return figure5(self.task)
 
     def tables(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
@@ -164,8 +160,6 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """Error against m, one panel for the test as it is and one per shift."""
-        from whyconv.report.charts import curves
-
         shifts = self.task.shifted_tests
         chart = curves(
             shift_panels(table, shifts), "m", "test_error", title=self.title, x_title="training examples m",

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 
+from whyconv.lazy import pd
+from whyconv.measure.intervals import mean_interval, paired_difference
 from whyconv.papers.brutzkus.studies.detection_arms import BASELINES, CONV_POOL, RULE, SCRAMBLED, arms
+from whyconv.report.charts import curves
 from whyconv.studies import Judgement, increasing
 from whyconv.studies.grid import Arm, GridStudy, by_seed
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence, all_above, worst
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class Figure4(GridStudy, name="brutzkus.fig4"):
@@ -61,8 +61,6 @@ class Figure4(GridStudy, name="brutzkus.fig4"):
         return Judgement(self._judged(table, CONV_POOL), self._judged(table, SCRAMBLED))
 
     def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
-        from whyconv.measure.intervals import mean_interval, paired_difference
-
         def rise(arm: str) -> pd.Series:
             last = by_seed(table, arm=arm, positions=self.positions[-1])
             return last - by_seed(table, arm=arm, positions=self.positions[0])
@@ -80,8 +78,6 @@ class Figure4(GridStudy, name="brutzkus.fig4"):
         )
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        from whyconv.report.charts import curves
-
         chart = curves(
             table, "positions", "test_error", title=self.title, x_title="positions n", y_title="test error",
             arms=list(self.arms), controls=[SCRAMBLED],

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
+from whyconv.lazy import pd
 from whyconv.papers.brutzkus.studies.detection_arms import CONV_POOL
+from whyconv.report.charts import curves, paired
 from whyconv.studies import Judgement
 from whyconv.studies.grid import Arm, GridStudy, advantage
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence, Verdict
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LAYERWISE, UNTRAINED = "Layerwise", "Layerwise, first layer untrained"
 MARGIN = 0.02
@@ -88,8 +87,6 @@ class LayerwiseStudy(GridStudy, name="brutzkus.layerwise"):
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """Both errors, and their paired difference with the band of equivalence."""
-        from whyconv.report.charts import curves, paired
-
         common: dict[str, Any] = {"x_title": "training examples m", "log_x": True}
         return {
             "Both algorithms": curves(

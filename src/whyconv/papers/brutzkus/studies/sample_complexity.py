@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
+from whyconv.lazy import pd
 from whyconv.measure.complexity import Search
+from whyconv.measure.scaling import exponent
 from whyconv.papers.brutzkus.studies.detection_arms import CONV_POOL, MLP
+from whyconv.report.charts import curves
 from whyconv.studies import Cell, Judgement, increasing
 from whyconv.studies.complexity import ComplexityStudy
 from whyconv.studies.grid import Arm, ArmStudy, changed, selected
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence, below, worst
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 DIMENSION, POSITIONS, CHANNELS = "pattern_dim", "positions", "channels"
 TITLES = {DIMENSION: "dimension of a pattern d", POSITIONS: "positions n", CHANNELS: "channels k"}
@@ -116,8 +116,6 @@ class SampleComplexity(ArmStudy, ComplexityStudy, name="brutzkus.sample-complexi
         return Judgement(worst(*found), self._judged(table, MLP, POSITIONS))
 
     def _judged(self, table: pd.DataFrame, arm: str, axis: str) -> Evidence:
-        from whyconv.measure.scaling import exponent
-
         found = self.complexities(table, arm, axis=axis)
         decided = below(LIMITS[axis], exponent(found.items()), f"{arm}: exponent in {axis}")
         needed = {f"{arm}: m* at {axis} = {value}": m for value, m in found.items()}
@@ -125,8 +123,6 @@ class SampleComplexity(ArmStudy, ComplexityStudy, name="brutzkus.sample-complexi
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """Error against m, one chart per axis, one line per value."""
-        from whyconv.report.charts import curves
-
         charts = {}
         for arm, axis in (*((CONV_POOL, axis) for axis in LIMITS), (MLP, POSITIONS)):
             part = selected(table, arm=arm, axis=axis)

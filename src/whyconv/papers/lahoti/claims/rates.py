@@ -13,20 +13,20 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whyconv.claims import Claim, Provenance
+from whyconv.lazy import pd
+from whyconv.papers.lahoti.studies.fcn import wrong
+from whyconv.papers.lahoti.studies.signal_study import CNN, ROTATED
+from whyconv.runner.coordinator import complete
+from whyconv.settings import configure
 from whyconv.verdict import Evidence, Verdict
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from whyconv.papers.lahoti.studies.fcn import FullyConnected
 
 
 @cache
 def measured() -> tuple[FullyConnected, pd.DataFrame]:
     """The study and the table of its trials, from a run in a folder of its own."""
-    from whyconv.runner.coordinator import complete
-    from whyconv.settings import configure
-
     study: Any = configure("lahoti.fcn", "quick")
     with TemporaryDirectory(prefix="whyconv-check-") as folder:
         summary = complete(study, folder)
@@ -41,9 +41,7 @@ class _Rate(Claim):
     network: ClassVar[str]
     bound: ClassVar[str]
 
-    def decide(self, broken: bool) -> Evidence:
-        from whyconv.papers.lahoti.studies.fcn import wrong
-
+    def decide(self, broken: str) -> Evidence:
         study, table = measured()
         decided = study.slope(table, self.network, self.bound, wrong(self.bound) if broken else 1)
         found = study.complexities(table, self.network)
@@ -58,7 +56,7 @@ class CNNUpper(_Rate, name="lahoti.cnn-upper"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., CNN upper bound"
-    broken: ClassVar[str] = "the cube root of the rate as the bound"
+    broken: ClassVar = "the cube root of the rate as the bound"
     network: ClassVar[str] = "CNN"
     bound: ClassVar[str] = "cnn-upper"
 
@@ -70,7 +68,7 @@ class LCNUpper(_Rate, name="lahoti.lcn-upper"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., LCN upper bound"
-    broken: ClassVar[str] = "the cube root of the rate as the bound"
+    broken: ClassVar = "the cube root of the rate as the bound"
     network: ClassVar[str] = "LCN"
     bound: ClassVar[str] = "lcn-upper"
 
@@ -82,7 +80,7 @@ class LCNLower(_Rate, name="lahoti.lcn-lower"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., LCN lower bound"
-    broken: ClassVar[str] = "the third power of the rate as the bound"
+    broken: ClassVar = "the third power of the rate as the bound"
     network: ClassVar[str] = "LCN"
     bound: ClassVar[str] = "lcn-lower"
 
@@ -98,7 +96,7 @@ class FCNLower(_Rate, name="lahoti.fcn-lower"):
     expected: ClassVar[Verdict] = "undecided"
 
     reference: ClassVar[str] = "Lahoti et al., FCN lower bound"
-    broken: ClassVar[str] = "the third power of the rate as the bound"
+    broken: ClassVar = "the third power of the rate as the bound"
     network: ClassVar[str] = "FCN"
     bound: ClassVar[str] = "fcn-lower"
 
@@ -113,10 +111,8 @@ class Ordering(Claim, name="lahoti.ordering"):
     reference: ClassVar[str] = "Lahoti et al., the separation"
     provenance: ClassVar[Provenance] = "reconstructed"
     expected: ClassVar[Verdict] = "consistent"
-    broken: ClassVar[str] = "the CNN where every patch is rotated by a matrix of its own"
+    broken: ClassVar = "the CNN where every patch is rotated by a matrix of its own"
 
-    def decide(self, broken: bool) -> Evidence:
-        from whyconv.papers.lahoti.studies.signal_study import CNN, ROTATED
-
+    def decide(self, broken: str) -> Evidence:
         study, table = measured()
         return study.order(table, ROTATED if broken else CNN)

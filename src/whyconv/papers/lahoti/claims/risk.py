@@ -7,15 +7,16 @@ signed signal in one of k patches. Sizes: ``patches`` = k, ``patch_dim`` = d.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from whyconv.claims import Claim
+from whyconv.exact.signal import bayes
+from whyconv.exact.signal.law import SignalLaw
+from whyconv.exact.signal.risk import population_risk
+from whyconv.lazy import NDArray, np
+from whyconv.measure.intervals import mean_interval
+from whyconv.papers.lahoti.exact import oracle_signal
 from whyconv.verdict import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whyconv.exact.signal.law import SignalLaw
 
 DRAWS = 40_000
 """Inputs behind each sampled risk, and behind the errors of the rules."""
@@ -54,18 +55,12 @@ CASES = (
 
 def unit(count: int, seed: int) -> NDArray:
     """A random unit vector."""
-    import numpy as np
-
     vector = np.random.default_rng(seed).standard_normal(count)
     return vector / np.linalg.norm(vector)
 
 
 def law_of(signal: NDArray, patches: int, sigma: float) -> SignalLaw:
     """The paper's own law with the signal w*."""
-    import numpy as np
-
-    from whyconv.exact.signal.law import SignalLaw
-
     return SignalLaw(
         table=np.tile(signal, (1, patches, 1)),
         sigmas=np.full(patches, sigma),
@@ -86,12 +81,9 @@ class Risk(Claim, name="lahoti.risk"):
     reference: ClassVar[str] = "Lahoti et al., population risk (our derivation)"
     provenance: ClassVar = "derived"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "k patches of noise beside the signal's, not k - 1"
+    broken: ClassVar = "k patches of noise beside the signal's, not k - 1"
 
-    def decide(self, broken: bool) -> Evidence:
-        from whyconv.exact.signal.risk import population_risk
-        from whyconv.papers.lahoti.exact import oracle_signal
-
+    def decide(self, broken: str) -> Evidence:
         gaps, off, spread, risks = [], [], [], []
         for seed, case in enumerate(CASES):
             signal = unit(case.patch_dim, seed)
@@ -120,8 +112,6 @@ class Risk(Claim, name="lahoti.risk"):
 
 def _filters(case: _Case, signal: NDArray, seed: int) -> NDArray:
     """k filters, all at the cosine ``aligned`` to the signal; or at smaller ones, of different lengths."""
-    import numpy as np
-
     rng = np.random.default_rng([seed, 1])
     count = 1 if case.shared else case.patches
     across = rng.standard_normal((count, len(signal)))
@@ -147,15 +137,9 @@ class Bayes(Claim, name="lahoti.bayes"):
     reference: ClassVar[str] = "Lahoti et al., Bayes rule (our derivation)"
     provenance: ClassVar = "derived"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "the linear rule sign sum_t <w*, x_t> in place of the sum of sinh"
+    broken: ClassVar = "the linear rule sign sum_t <w*, x_t> in place of the sum of sinh"
 
-    def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.exact.signal import bayes
-        from whyconv.measure.intervals import mean_interval
-        from whyconv.papers.lahoti.exact import oracle_signal
-
+    def decide(self, broken: str) -> Evidence:
         stated = oracle_signal.linear_posterior if broken else oracle_signal.sinh_posterior
         apart, signs, drawn = [], 0, 0
         for seed, (k, d, sigma) in enumerate(((10, 5, 0.3), (20, 20, 0.3), (4, 8, 1.0), (10, 20, 0.1))):
@@ -196,10 +180,6 @@ class Bayes(Claim, name="lahoti.bayes"):
 
 def _errors(stated: Callable[..., NDArray]) -> tuple[dict[str, NDArray], NDArray]:
     """Whether each rule is wrong on each drawn input, and what the stated posterior predicts for its own."""
-    import numpy as np
-
-    from whyconv.papers.lahoti.exact import oracle_signal
-
     k, d, sigma = 10, 5, 0.3
     signal = unit(d, 0)
     x, y = oracle_signal.draw(signal, k, sigma, DRAWS, np.random.default_rng(7))

@@ -13,12 +13,17 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whyconv.claims import Claim
+from whyconv.lazy import NDArray, jax, np
+from whyconv.learners import Job
+from whyconv.measure.intervals import mean_interval
+from whyconv.papers.lahoti.exact.oracle_descent import two_steps
+from whyconv.papers.lahoti.exact.oracle_signal import draw
+from whyconv.papers.lahoti.exact.rates import first_step_alignment, rate
 from whyconv.spec import build, once
+from whyconv.tasks import Sample
 from whyconv.verdict import Evidence, Verdict
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from whyconv.measure.intervals import Interval
 
 ROWS = 640
@@ -42,15 +47,11 @@ class _Runs:
     @property
     def gain(self) -> Interval:
         """What step two adds, paired by seed."""
-        from whyconv.measure.intervals import mean_interval
-
         return mean_interval(self.second - self.first)
 
     @property
     def after(self) -> Interval:
         """The alignment after step two."""
-        from whyconv.measure.intervals import mean_interval
-
         return mean_interval(self.second)
 
 
@@ -62,14 +63,6 @@ def _run(
 
     Cached: a check and its control use the same runs.
     """
-    import jax
-    import numpy as np
-
-    from whyconv.learners import Job
-    from whyconv.papers.lahoti.exact.oracle_descent import two_steps
-    from whyconv.papers.lahoti.exact.oracle_signal import draw
-    from whyconv.tasks import Sample
-
     (k, d), learner = size, build("learner", {"name": "two-step", **settings})
     net = build("network", f"lsa-{network}")
     rates = (learner.rate_1, learner.rate_2 or 1000.0 * k)
@@ -112,12 +105,9 @@ class StepOne(Claim, name="lahoti.step-one-alignment"):
     reference: ClassVar[str] = "Lahoti et al., upper bounds for LCN and CNN, step one (reconstructed)"
     provenance: ClassVar = "reconstructed"
     expected: ClassVar[Verdict] = "consistent"
-    broken: ClassVar[str] = "the LCN compared with the CNN's formula"
+    broken: ClassVar = "the LCN compared with the CNN's formula"
 
-    def decide(self, broken: bool) -> Evidence:
-        from whyconv.measure.intervals import mean_interval
-        from whyconv.papers.lahoti.exact.rates import first_step_alignment
-
+    def decide(self, broken: str) -> Evidence:
         off: dict[str, list[Interval]] = {"lcn": [], "cnn": []}
         gap, low = 0.0, 1.0
         for (network, seeds, sigmas), (k, d) in product(
@@ -167,11 +157,9 @@ class TwoSteps(Claim, name="lahoti.two-step"):
     reference: ClassVar[str] = "Lahoti et al., upper bounds for LCN and CNN, step two (reconstructed)"
     provenance: ClassVar = "reconstructed"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "the squared loss with a threshold below the noise, which turns the filters round"
+    broken: ClassVar = "the squared loss with a threshold below the noise, which turns the filters round"
 
-    def decide(self, broken: bool) -> Evidence:
-        from whyconv.papers.lahoti.exact.rates import rate
-
+    def decide(self, broken: str) -> Evidence:
         loss, deviations = ("squared", 0.2) if broken else ("correlation", 3.0)
         seeds = 16
         cases = [("cnn", SIZES[0], 8), ("lcn", SIZES[0], 159), ("cnn", SIZES[1], 4), ("lcn", SIZES[1], 200)]

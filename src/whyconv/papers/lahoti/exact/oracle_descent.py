@@ -14,10 +14,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
+from whyconv.lazy import Floats, np
 
 
 class Network(NamedTuple):

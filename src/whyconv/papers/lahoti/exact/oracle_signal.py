@@ -9,11 +9,8 @@ from __future__ import annotations
 
 from functools import cache
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy import special
+from whyconv.lazy import Floats, np, special
 
-Floats = NDArray[np.float64]
 BLOCK = 20_000
 """Inputs drawn at once."""
 REACH = 12.0

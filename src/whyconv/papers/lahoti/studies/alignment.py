@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 
+from whyconv.lazy import pd
+from whyconv.measure.intervals import mean_interval, paired_difference
 from whyconv.papers.lahoti.studies.signal_study import BROKEN, CNN, FCN, LCN, ROTATED, contestants
+from whyconv.report.charts import curves
 from whyconv.studies import Judgement
 from whyconv.studies.grid import Arm, GridStudy, by_seed
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence, above, worst
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FAILURE = 0.25
 
@@ -65,8 +65,6 @@ class Alignment(GridStudy, name="lahoti.alignment"):
         return Judgement(self._judged(table, CNN), self._judged(table, ROTATED))
 
     def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
-        from whyconv.measure.intervals import mean_interval, paired_difference
-
         m = self.m[-1]
         parts = []
         for arm in (contestant, LCN, FCN):
@@ -81,8 +79,6 @@ class Alignment(GridStudy, name="lahoti.alignment"):
         return worst(*parts)
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        from whyconv.report.charts import curves
-
         shared: dict[str, Any] = {
             "x_title": "training examples m", "log_x": True, "arms": [CNN, LCN, FCN, ROTATED],
             "controls": [ROTATED],

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from math import ceil, floor, inf
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
+from whyconv.lazy import pd
 from whyconv.measure.complexity import SampleComplexity, Search
+from whyconv.measure.intervals import mean_interval
+from whyconv.report.charts import curves
 from whyconv.studies import Cell, Judgement, Point, good, increasing
 from whyconv.studies.complexity import ComplexityStudy
 from whyconv.studies.grid import advantage, by_seed, changed
@@ -28,9 +31,6 @@ from whyconv.studies.tuned import MEASURED, Tuner, at_rate, measurements
 from whyconv.studies.worth import Step, examples_table, ladder_table, worth
 from whyconv.trial import Row, Trial
 from whyconv.verdict import Evidence, above, within, worst
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 FCN, LCN, CNN = "FCN", "LCN", "CNN"
 POOLED_LCN, POOLED_CNN = "LCN + pooling", "CNN + pooling"
@@ -166,7 +166,12 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
     @property
     def tuner(self) -> Tuner:
         """The rate with the least error on held-out images; ties go to the smaller."""
-        return Tuner(self.rates, self.tuning_seeds, lambda rate, rows: (_held_out_error(rows), rate))
+        return Tuner(
+            self.rates,
+            self.tuning_seeds,
+            lambda rate, rows: (_held_out_error(rows), rate),
+            self.first_tuning_seed,
+        )
 
     def cells(self) -> Iterator[Cell]:
         """Every network with its search, and its twins at both ends; the rates are not chosen yet."""
@@ -180,7 +185,7 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
     def _cell(self, name: str, twin: Twin, search: Search | None = None) -> Cell:
         return Cell(
             {"arm": name}, changed(self.task, {"shifted_tests": self.shifts, **twin.task}), LEARNER,
-            {**self.networks[twin.of], **twin.network}, seeds=range(self.seeds), search=search,
+            {**self.networks[twin.of], **twin.network}, seeds=self.repetitions(), search=search,
             test_size=self.available(self.test_size, "test"),
         )  # fmt: skip
 
@@ -248,8 +253,6 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
 
     def _sane(self, table: pd.DataFrame) -> Evidence:
         """Shuffled labels give chance; the FCN does not see that pixels were permuted."""
-        from whyconv.measure.intervals import mean_interval
-
         found, chance = [], 1 - 1 / self.task.classes
         for m in (self.sizes[0], self.sizes[-1]):
             blind = mean_interval(by_seed(table, arm=shuffled(POOLED_CNN), m=m))
@@ -292,8 +295,6 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """Error against m by shift of the test, controls included; and one panel for every prior."""
-        from whyconv.report.charts import curves
-
         table = self.measured(table)
         main = table[table["arm"].isin([*MAIN, *TWINS])] if len(table) else table
         ladder = table[table["arm"].isin(self.networks)] if len(table) else table
@@ -311,8 +312,6 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
 
     def _panels(self, table: pd.DataFrame) -> pd.DataFrame:
         """The arms between which a prior is all that changes, once for every prior."""
-        import pandas as pd
-
         if table.empty:
             return table
         panels = {

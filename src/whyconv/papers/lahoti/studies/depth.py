@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
+from whyconv.lazy import pd
+from whyconv.measure.intervals import mean_interval, paired_difference
+from whyconv.report.charts import curves
 from whyconv.studies import Judgement
 from whyconv.studies.grid import Arm, GridStudy, by_seed
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence, above, below, worst
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SHALLOW, CNN, LCN, FCN = "CNN of one layer", "CNN of two", "LCN of two", "FCN of two"
 
@@ -74,8 +74,6 @@ class Depth(GridStudy, name="lahoti.depth"):
         return Judgement(self._judged(table, CNN), self._judged(table, SHALLOW))
 
     def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
-        from whyconv.measure.intervals import mean_interval, paired_difference
-
         largest, level = self.m[-1], 1 - 0.05 / len(self.m)
         errors = {m: mean_interval(by_seed(table, arm=SHALLOW, m=m)) for m in self.m}
         parts = [above(0.4, error, f"test error, {SHALLOW}, m = {m}") for m, error in errors.items()]
@@ -93,8 +91,6 @@ class Depth(GridStudy, name="lahoti.depth"):
         return worst(*parts)
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        from whyconv.report.charts import curves
-
         return {
             "Test error": curves(
                 table, "m", "test_error", title="Labels that two patches determine together",

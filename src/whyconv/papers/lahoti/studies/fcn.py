@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
 
+from whyconv.lazy import np, pd
+from whyconv.measure.complexity import ratio
+from whyconv.measure.scaling import exponent
+from whyconv.papers.lahoti.exact.rates import rate
 from whyconv.papers.lahoti.studies.signal_study import (
     CNN,
     FAIR,
@@ -19,13 +23,11 @@ from whyconv.papers.lahoti.studies.signal_study import (
     SignalStudy,
     contestants,
 )
+from whyconv.report.complexity_chart import complexities
 from whyconv.studies import Cell, Judgement
 from whyconv.studies.complexity import Sizes
 from whyconv.studies.grid import Arm
 from whyconv.verdict import Evidence, above, below, worst
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 LARGER = {"name": "projected", "rates": [0.3], "bias_rates": [0.1, 0.01], "steps": 500}
 """Steps with which the FCN reaches the target, too; the same for all."""
@@ -133,8 +135,6 @@ class FullyConnected(SignalStudy, name="lahoti.fcn"):
 
     def rates(self, bound: str) -> dict[float, float]:
         """A rate of the theory at every size, by number."""
-        from whyconv.papers.lahoti.exact.rates import rate
-
         tasks = {cell.labels["size"]: cell.task for cell in self.cells()}
         return {n: rate(bound, task.patches, task.patch_dim, task.sigma) for n, task in tasks.items()}
 
@@ -147,8 +147,6 @@ class FullyConnected(SignalStudy, name="lahoti.fcn"):
 
     def slope(self, table: pd.DataFrame, name: str, bound: str, power: float = 1) -> Evidence:
         """The slope of log m* on the logarithm of a rate; *vacuous* without two comparable sizes."""
-        from whyconv.measure.scaling import exponent
-
         rates = self.rates(bound)
         points = [(rates[size] ** power, m) for size, m in self.complexities(table, name).items()]
         if len({x for x, _ in points}) < 2:
@@ -159,8 +157,6 @@ class FullyConnected(SignalStudy, name="lahoti.fcn"):
 
     def order(self, table: pd.DataFrame, first: str = CNN) -> Evidence:
         """m*(CNN) < m*(LCN) < m*(FCN) wherever all were measured; *vacuous* if that is nowhere."""
-        from whyconv.measure.complexity import ratio
-
         names = (first, LCN, FCN)
         found = {name: self.complexities(table, name, names) for name in names}
         parts = []
@@ -171,8 +167,6 @@ class FullyConnected(SignalStudy, name="lahoti.fcn"):
         return worst(*parts) if parts else Evidence("vacuous", {"sizes where all three were measured": 0})
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        from whyconv.report.complexity_chart import complexities
-
         drawn, charts = self.drawn(table), {}
         for name, bounds in RATES.items():
             for bound, formula in bounds.items():
@@ -192,9 +186,6 @@ def wrong(bound: str) -> float:
 
 def proportional(drawn: pd.DataFrame, formula: str) -> pd.DataFrame:
     """The line of slope one through the geometric mean of what was reached."""
-    import numpy as np
-    import pandas as pd
-
     reached = drawn[drawn["m"].notna()]
     scale = float(np.exp(np.mean(np.log(reached["m"] / reached["x"])))) if len(reached) else 0.0
     lines = [(arm, x, scale * x, formula) for arm, x in zip(reached["arm"], reached["x"], strict=True)]

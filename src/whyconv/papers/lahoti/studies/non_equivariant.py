@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
+from whyconv.lazy import pd
 from whyconv.papers.lahoti.studies.signal_study import FCN, AxisStudy, SignalField
 from whyconv.studies import Judgement
 from whyconv.studies.complexity import Sizes
 from whyconv.studies.grid import Arm
 from whyconv.verdict import Evidence, worst
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 ADAM, EMBEDDED, ROTATED = "FCN by Adam", "FCN from a CNN", "FCN from a CNN on rotated inputs"
 

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
+from whyconv.lazy import pd
+from whyconv.measure.complexity import ratio
+from whyconv.measure.scaling import exponent
 from whyconv.papers.lahoti.studies.signal_study import FAIR, SignalStudy
+from whyconv.report.charts import curves
+from whyconv.report.complexity_chart import complexities
 from whyconv.studies import Cell, Judgement, increasing
 from whyconv.studies.grid import Arm, changed
 from whyconv.verdict import Evidence, above, below, worst
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SHARED, ROTATED = "shared by groups", "shared, on rotated patches"
 
@@ -67,9 +69,6 @@ class PartialSharing(SignalStudy, name="lahoti.partial-sharing"):
         return Judgement(self._judged(table, SHARED), self._judged(table, ROTATED))
 
     def _judged(self, table: pd.DataFrame, arm: str) -> Evidence:
-        from whyconv.measure.complexity import ratio
-        from whyconv.measure.scaling import exponent
-
         found = self.complexities(table, arm)
         if not found:
             return Evidence("vacuous", {"sizes of a group whose target tells something": 0})
@@ -84,11 +83,6 @@ class PartialSharing(SignalStudy, name="lahoti.partial-sharing"):
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """m* against the size of a group, with 1/g beside it, and the learning curves."""
-        import pandas as pd
-
-        from whyconv.report.charts import curves
-        from whyconv.report.complexity_chart import complexities
-
         drawn = self.drawn(table)
         reached = drawn[(drawn["arm"] == SHARED) & drawn["m"].notna()]
         lines = [

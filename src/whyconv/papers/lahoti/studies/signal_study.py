@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar
+from math import exp
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from whyconv.measure.complexity import Search
+from whyconv.lazy import np, pd
+from whyconv.measure.complexity import Ratio, Search, contrast, ratio
+from whyconv.papers.lahoti.exact.rates import rate
+from whyconv.report.charts import curves
+from whyconv.report.complexity_chart import complexities
 from whyconv.spec import checked, once
 from whyconv.studies import Cell, Judgement, increasing, only_task
 from whyconv.studies.complexity import ComplexityStudy, Found, Sizes
 from whyconv.studies.grid import Arm, ArmStudy
 from whyconv.tasks.signal import Signal
 from whyconv.verdict import Evidence, Number, above, worst
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 CNN, LCN, FCN = "CNN", "LCN", "FCN"
 ROTATED = "CNN on rotated patches"
@@ -64,10 +66,6 @@ def sharers(learner: Any = "projected") -> dict[str, Any]:
 
 def factor_change(cnn: Found, lcn: Found, first: float, last: float) -> Any:
     """(m*(LCN) / m*(CNN) at ``last``) over the same at ``first``, with its interval, paired by seed."""
-    from math import exp
-
-    from whyconv.measure.complexity import Ratio, contrast
-
     ends = contrast([1, -1, -1, 1], [lcn[last], cnn[last], lcn[first], cnn[first]])
     return Ratio(*(exp(end) for end in ends), count=lcn[first].count)
 
@@ -189,16 +187,11 @@ class AxisStudy(SignalStudy):
 
     def ratios(self, more: Found, less: Found, pair: str, least: float) -> Iterator[Evidence]:
         """At every value one takes more than ``least`` times the examples of the other."""
-        from whyconv.measure.complexity import ratio
-
         for value, found in more.items():
             yield above(least, ratio(found, less[value]), f"m* of {pair} at {self.axis} = {value:g}")
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """m* with theory's rates, and the learning curves behind it."""
-        from whyconv.report.charts import curves
-        from whyconv.report.complexity_chart import complexities
-
         drawn, arms = self.drawn(table), list(self.needed)
         return {
             "Examples needed": complexities(
@@ -215,11 +208,6 @@ class AxisStudy(SignalStudy):
 
     def theory(self, drawn: pd.DataFrame) -> pd.DataFrame:
         """Theory's rates over the measurements, scaled to their geometric mean; none without any m*."""
-        import numpy as np
-        import pandas as pd
-
-        from whyconv.papers.lahoti.exact.rates import rate
-
         lines = []
         tasks = {cell.labels[self.axis]: cell.task for cell in self.cells()}
         for arm, rates in RATES.items():

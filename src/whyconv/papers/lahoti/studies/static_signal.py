@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
+from whyconv.lazy import pd
 from whyconv.papers.lahoti.studies.signal_study import CNN, FAIR, LCN, SignalStudy, factor_change, sharers
+from whyconv.report.charts import curves
 from whyconv.studies import Cell, Judgement
 from whyconv.studies.grid import Arm
 from whyconv.verdict import Evidence, below
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MOVES, STAYS, HALF = 1, 2, 3
 CASES: dict[float, str] = {MOVES: "moves", STAYS: "stays in patch 1", HALF: "moves, half the patches"}
@@ -71,8 +70,6 @@ class StaticSignal(SignalStudy, name="lahoti.static-signal"):
         return Evidence(found.verdict, {**found.numbers, **needed})
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        from whyconv.report.charts import curves
-
         return {
             "Risk": curves(
                 table, "m", "risk", title="Risk against examples, for a signal that moves or stays",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from whyconv.measure.scaling import exponent
 from whyconv.papers.lahoti.studies.signal_study import AUTHORS, BROKEN, FAIR, AxisStudy, Found, with_learner
 from whyconv.verdict import Evidence, above, below
 
@@ -38,8 +39,6 @@ class VaryD(AxisStudy, name="lahoti.vary-d"):
     values: tuple[float, ...] = (10, 20, 30)
 
     def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
-        from whyconv.measure.scaling import exponent
-
         shared, own = exponent(cnn.items()), exponent(lcn.items())
         return [
             above(0.25, shared, "exponent in d, CNN"),

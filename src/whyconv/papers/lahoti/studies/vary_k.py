@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from whyconv.measure.scaling import exponent
 from whyconv.papers.lahoti.studies.signal_study import (
     AUTHORS,
     BROKEN,
@@ -45,8 +46,6 @@ class VaryK(AxisStudy, name="lahoti.vary-k"):
     values: tuple[float, ...] = (10, 20, 30)
 
     def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
-        from whyconv.measure.scaling import exponent
-
         first, last = min(lcn), max(lcn)
         grown = factor_change(cnn, lcn, first, last)
         return [

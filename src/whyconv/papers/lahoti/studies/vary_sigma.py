@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+from whyconv.measure.scaling import exponent
 from whyconv.papers.lahoti.studies.signal_study import AUTHORS, BROKEN, FAIR, AxisStudy, Found, with_learner
 from whyconv.verdict import Evidence, above
 
@@ -36,8 +37,6 @@ class VarySigma(AxisStudy, name="lahoti.vary-sigma"):
     values: tuple[float, ...] = (0.07, 0.1, 0.14)
 
     def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
-        from whyconv.measure.scaling import exponent
-
         return [
             above(0.75, exponent(cnn.items()), "exponent in sigma, CNN"),
             above(0.75, exponent(lcn.items()), "exponent in sigma, LCN"),

@@ -6,18 +6,18 @@ network, and at q = 40 on the compressed and the plain network, which share no c
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from whyconv.claims import Claim
+from whyconv.lazy import NDArray, np
+from whyconv.papers.malach.exact import bounds
+from whyconv.papers.malach.exact import online_descent as online
+from whyconv.papers.malach.exact.bounds import loss_drift_bound, step_size
+from whyconv.papers.malach.exact.oracle_windows import PlainPath
+from whyconv.papers.malach.exact.routes import Walks, walk
+from whyconv.papers.malach.exact.runs import COUNTEREXAMPLE, Batch, batch
+from whyconv.papers.malach.exact.window_descent import Path
 from whyconv.verdict import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whyconv.papers.malach.exact.oracle_windows import PlainPath
-    from whyconv.papers.malach.exact.routes import Walks
-    from whyconv.papers.malach.exact.runs import Batch
-    from whyconv.papers.malach.exact.window_descent import Path
 
 AGREE = 1e-12
 """The compressed and the plain descent may differ by this; they differ by about 1e-14 at most."""
@@ -30,11 +30,6 @@ def large_runs(**options: Any) -> tuple[Batch, Path, float, NDArray]:
 
     The probes are u* of Lemma 6, -u*, and two drawn readouts on all windows.
     """
-    import numpy as np
-
-    from whyconv.papers.malach.exact.bounds import step_size
-    from whyconv.papers.malach.exact.runs import batch
-
     steps = 2000
     runs = batch(4, 2, 40_000, ("parity", "and", "dictator"), (1, 3), ("uniform", "biased", "markov"), seed=8)
     drawn = np.random.default_rng(9).standard_normal((len(runs.labels), 2, *runs.star.shape[1:])) / 400
@@ -45,8 +40,6 @@ def large_runs(**options: Any) -> tuple[Batch, Path, float, NDArray]:
 
 def small_walks(**options: Any) -> list[Walks]:
     """Six problems at q = 40, each walked by both routes with steps large enough to bend everything."""
-    from whyconv.papers.malach.exact.routes import walk
-
     return [
         walk("parity", 1, **options),
         walk("parity", 3, "biased", **options),
@@ -67,12 +60,9 @@ class Lemma8(Claim, name="malach.lemma8"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Lemma 8"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "a readout that starts at 1, not at 0"
+    broken: ClassVar = "a readout that starts at 1, not at 0"
 
-    def decide(self, broken: bool) -> Evidence:
-        from whyconv.papers.malach.exact.routes import walk
-        from whyconv.papers.malach.exact.runs import COUNTEREXAMPLE, batch
-
+    def decide(self, broken: str) -> Evidence:
         start = 1.0 if broken else 0.0
         runs, path, step, _ = large_runs(start=start)
         bent = batch(4, 2, 40_000, ("and",), (1, 3), ("uniform", "biased", "point"), seed=8)
@@ -112,8 +102,6 @@ class Lemma8(Claim, name="malach.lemma8"):
 
 def _moves(path: Path | PlainPath, step: float, n: int, k: int, width: int, cap: float) -> tuple[float, ...]:
     """Largest ratios over t >= 1: |u| with c and without, |W - W0|; and to its sharper bound over t >= 2."""
-    from whyconv.papers.malach.exact import bounds
-
     times = range(1, len(path.loss))
     norms = [float(path.readout_norms[t].max()) for t in times]
     drift = [float(path.drift[t].max()) for t in times]
@@ -135,11 +123,9 @@ class Lemma9(Claim, name="malach.lemma9"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Lemma 9"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "a readout that starts at 1, not at 0: filters move before the lemma allows it"
+    broken: ClassVar = "a readout that starts at 1, not at 0: filters move before the lemma allows it"
 
-    def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
+    def decide(self, broken: str) -> Evidence:
         start = 1.0 if broken else 0.0
         runs, path, step, probes = large_runs(start=start)
         norms = runs.norms(probes).sum(axis=-1)
@@ -167,8 +153,6 @@ class Lemma9(Claim, name="malach.lemma9"):
 
 def _shift(losses: NDArray, norms: Any, step: float, n: int, k: int, width: int) -> float:
     """max over t >= 1 of |L(u*, W^(t)) - L(u*, W^(0))| / Lemma 9's bound; c = 1, ``norms`` = sum |u*^(j)|."""
-    from whyconv.papers.malach.exact.bounds import loss_drift_bound
-
     return max(
         float((abs(losses[t] - losses[0]) / loss_drift_bound(step, t, n, k, width, 1.0, norms)).max())
         for t in range(1, len(losses))
@@ -186,13 +170,9 @@ class Theorem10(Claim, name="malach.thm10"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Theorem 10"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "concave functions: minima of affine ones in place of maxima"
+    broken: ClassVar = "concave functions: minima of affine ones in place of maxima"
 
-    def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.papers.malach.exact import online_descent as online
-
+    def decide(self, broken: str) -> Evidence:
         runs, path, step, _ = large_runs()
         squares = (runs.norms(runs.star) ** 2).sum(axis=-1)
         mean_star, mean_loss = path.probe_loss[:-1, :, 0].mean(axis=0), path.loss[:-1].mean(axis=0)
@@ -201,7 +181,7 @@ class Theorem10(Claim, name="malach.thm10"):
         large = float((regret - step / 2 * energy).max())
         walks = small_walks()
         plain = max(online.excess_of_walk(each.plain, each.step, each.star_norm) for each in walks)
-        drawn, halved = zip(*_drawn_sequences(concave=broken), strict=True)
+        drawn, halved = zip(*_drawn_sequences(concave=bool(broken)), strict=True)
         attained = online.excess_of_equal_linear(np.array([1.0, -2.0, 0.5]), step=0.1, steps=50)
         apart = max(each.gap for each in walks)
         holds = max(large, plain, *drawn, *halved) <= 1e-9 and abs(attained) <= 1e-12 and apart <= AGREE
@@ -225,10 +205,6 @@ def _drawn_sequences(concave: bool) -> list[tuple[float, float]]:
     Half of the sequences repeat one function. theta* is a drawn vector or -eta T times the mean slope of one
     piece, the best rival a linear f_t could have.
     """
-    import numpy as np
-
-    from whyconv.papers.malach.exact import online_descent as online
-
     rng = np.random.default_rng(10)
     found = []
     for steps, step in ((steps, step) for steps in (1, 7, 40) for step in (0.01, 0.1, 1.0, 5.0)):

@@ -7,15 +7,20 @@ bound above 1 says nothing, since the zero network has loss 1; such runs are cou
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, ClassVar
+from fractions import Fraction
+from math import log
+from typing import ClassVar
 
 from whyconv.claims import Claim
+from whyconv.lazy import np
+from whyconv.papers.malach.exact import bounds
+from whyconv.papers.malach.exact.bounds import sharp_drift_bound, stated_terms, step_size
+from whyconv.papers.malach.exact.k_patterns import cube
+from whyconv.papers.malach.exact.oracle_windows import PlainPath
+from whyconv.papers.malach.exact.routes import walk
+from whyconv.papers.malach.exact.runs import COUNTEREXAMPLE, Batch, batch
+from whyconv.papers.malach.exact.window_descent import Path, Ramp
 from whyconv.verdict import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from whyconv.papers.malach.exact.oracle_windows import PlainPath
-    from whyconv.papers.malach.exact.runs import Batch
-    from whyconv.papers.malach.exact.window_descent import Path
 
 AGREE = 1e-12
 
@@ -37,14 +42,9 @@ class Theorem4(Claim, name="malach.thm4"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Theorem 4"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "the parity of the first and the last bit, which no window sees together"
+    broken: ClassVar = "the parity of the first and the last bit, which no window sees together"
 
-    def decide(self, broken: bool) -> Evidence:
-        from whyconv.papers.malach.exact.bounds import stated_terms, step_size
-        from whyconv.papers.malach.exact.routes import walk
-        from whyconv.papers.malach.exact.runs import batch
-        from whyconv.papers.malach.exact.window_descent import Ramp
-
+    def decide(self, broken: str) -> Evidence:
         decided: list[tuple[float, float]] = []
         vacuous: list[float] = []
         laws = ("uniform", "biased", "markov")
@@ -54,7 +54,7 @@ class Theorem4(Claim, name="malach.thm4"):
             (4, 3, 1_600_000, 20_000, ("parity", "majority"), (1, 2), ("uniform",)),
             (6, 3, 2_000_000, 2_000, ("majority", "random"), (1, 4), ("uniform",)),
         ):
-            runs = _problem(batch(n, k, width, kinds, positions, over, seed=4), far_apart=broken)
+            runs = _problem(batch(n, k, width, kinds, positions, over, seed=4), far_apart=bool(broken))
             path = runs.descend(step_size(n, width, steps), steps)
             bound = sum(stated_terms(n, k, width, steps))
             if bound < 1:
@@ -62,7 +62,7 @@ class Theorem4(Claim, name="malach.thm4"):
             else:
                 vacuous.append(bound)
 
-        lone = _problem(batch(4, 2, 40_000, ("parity",), (3,), seed=4), far_apart=broken)
+        lone = _problem(batch(4, 2, 40_000, ("parity",), (3,), seed=4), far_apart=bool(broken))
         bent = Ramp(cap=2.0, shift=1.5)
         short = _average(lone.descend(step_size(4, lone.width, 10_000), 10_000, windows=2))
         affine = _average(lone.descend(step_size(4, lone.width, 12_000), 12_000, activation=bent))
@@ -95,10 +95,6 @@ def _average(path: Path) -> float:
 
 def _problem(runs: Batch, far_apart: bool) -> Batch:
     """The runs as they are, or with x_1 x_n for label."""
-    import numpy as np
-
-    from whyconv.papers.malach.exact.k_patterns import cube
-
     if not far_apart:
         return runs
     inputs = cube(runs.n_bits)
@@ -119,14 +115,9 @@ class Theorem4Step(Claim, name="malach.thm4-eta"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Theorem 4 and its proof"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "another correction, eta = sqrt(n) / (q T)"
+    broken: ClassVar = "another correction, eta = sqrt(n) / (q T)"
 
-    def decide(self, broken: bool) -> Evidence:
-        from math import log
-
-        from whyconv.papers.malach.exact import bounds
-        from whyconv.papers.malach.exact.runs import batch
-
+    def decide(self, broken: str) -> Evidence:
         gap, slopes = 0.0, []
         for n, k, width in ((4, 2, 40_000), (7, 3, 123_457), (12, 4, 10**7)):
             firsts = []
@@ -172,8 +163,6 @@ def _in_fractions(root_of_width: bool) -> tuple[bool, bool]:
     From the lemmas, not from the proof's last line: (Lemma 9's factor) * |u*|, |u*|^2 / (2 eta T) and eta
     times n windows' squared gradients, with |u*| = 2^(k+1) k / sqrt(q).
     """
-    from fractions import Fraction
-
     c, same, times = Fraction(3, 2), True, True
     for root_n, k, root_q, root_t in ((2, 2, 200, 100), (3, 3, 500, 7), (4, 4, 6000, 30)):
         n, q, steps = root_n**2, root_q**2, root_t**2
@@ -208,20 +197,16 @@ class LocalNetworks(Claim, name="malach.lcn"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 3.1"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "all filters of a window start equal, in place of a random start"
+    broken: ClassVar = "all filters of a window start equal, in place of a random start"
 
-    def decide(self, broken: bool) -> Evidence:
-        from whyconv.papers.malach.exact import bounds
-        from whyconv.papers.malach.exact.routes import walk
-        from whyconv.papers.malach.exact.runs import COUNTEREXAMPLE, batch
-
+    def decide(self, broken: str) -> Evidence:
         n, k, width, steps = 4, 2, 40_000, 5_000
         step, kinds, laws = (
             bounds.step_size(n, width, steps),
             ("parity", "and", "dictator"),
             ("uniform", "biased"),
         )
-        runs = _start(batch(n, k, width, kinds, (1, 3), laws, shared=False, seed=11), equal=broken)
+        runs = _start(batch(n, k, width, kinds, (1, 3), laws, shared=False, seed=11), equal=bool(broken))
         path = runs.descend(step, steps)
         shared = batch(n, k, width, kinds, (1, 3), laws, seed=11).descend(step, steps)
         loss, bound = _average(path), sum(bounds.local_terms(n, k, width, steps))
@@ -233,7 +218,9 @@ class LocalNetworks(Claim, name="malach.lcn"):
         pulled = [
             _drift_ratio(each.descend(5e-9, 200, **one), 5e-9, k, width, COUNTEREXAMPLE.cap)
             for each in (
-                _start(batch(n, k, width, ("and",), (1,), ("point",), shared=False, seed=11), equal=broken),
+                _start(
+                    batch(n, k, width, ("and",), (1,), ("point",), shared=False, seed=11), equal=bool(broken)
+                ),
                 batch(n, k, width, ("and",), (1,), ("point",), seed=11),
             )
         ]
@@ -255,8 +242,6 @@ class LocalNetworks(Claim, name="malach.lcn"):
 
 def _drift_ratio(path: Path | PlainPath, step: float, k: int, width: int, cap: float) -> float:
     """max over t >= 2 and banks of |W^(t) - W^(0)| / (c eta^2 t (t-1)/2 sqrt(q k))."""
-    from whyconv.papers.malach.exact.bounds import sharp_drift_bound
-
     return max(
         float(path.drift[t].max()) / sharp_drift_bound(step, t, 1, k, width, cap)
         for t in range(2, len(path.loss))
@@ -265,8 +250,6 @@ def _drift_ratio(path: Path | PlainPath, step: float, k: int, width: int, cap: f
 
 def _start(runs: Batch, equal: bool) -> Batch:
     """The runs as they are, or with all q filters of every window of the first type."""
-    import numpy as np
-
     if not equal:
         return runs
     counts = np.zeros_like(runs.counts)

@@ -12,13 +12,19 @@ from __future__ import annotations
 
 from fractions import Fraction
 from math import comb
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import ClassVar
 
 from whyconv.claims import Claim
+from whyconv.exact.fourier.activations import resolve
+from whyconv.exact.fourier.front import expected_square
+from whyconv.exact.fourier.krawtchouk import rational
+from whyconv.lazy import NDArray, np
+from whyconv.papers.malach.exact import initial_gradient as exact
+from whyconv.papers.malach.exact.bit_networks import SMOOTH, all_inputs, balanced
+from whyconv.papers.malach.exact.initial_gradient import by_levels, detector, gaussian_square
+from whyconv.papers.malach.exact.juntas import all_orders, level_weights, order_for, rotations, subsets
+from whyconv.papers.malach.exact.oracle_gradient import gradient_squares
 from whyconv.verdict import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 
 class Theorem12(Claim, name="malach.thm12"):
@@ -34,12 +40,9 @@ class Theorem12(Claim, name="malach.thm12"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Theorem 12"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "weights on the bits of I only: a start that is not permutation invariant"
+    broken: ClassVar = "weights on the bits of I only: a start that is not permutation invariant"
 
-    def decide(self, broken: bool) -> Evidence:
-        from whyconv.papers.malach.exact import initial_gradient as exact
-        from whyconv.papers.malach.exact.oracle_gradient import gradient_squares
-
+    def decide(self, broken: str) -> Evidence:
         sizes = {2**k_window: k_window for k_window in range(4, 11)}
         filters, readouts, gap, equal = {}, {}, 0.0, True
         for n_bits, k_window in sizes.items():
@@ -75,10 +78,6 @@ class Theorem12(Claim, name="malach.thm12"):
 
 def _gaussian_squares(name: str, n_bits: int, k_window: int) -> tuple[float, float, float]:
     """(E |dL/dw|^2, E (dL/du)^2) for weights N(0, 1/n), b = 0.3, and the relative gap of the two routes."""
-    from whyconv.exact.fourier.front import expected_square
-    from whyconv.papers.malach.exact.bit_networks import SMOOTH
-    from whyconv.papers.malach.exact.initial_gradient import gaussian_square
-
     squares, gap = [], 0.0
     for size in (k_window - 1, k_window, k_window + 1):
         if size > n_bits:
@@ -95,8 +94,6 @@ def _gaussian_squares(name: str, n_bits: int, k_window: int) -> tuple[float, flo
 
 def _sign_squares(n_bits: int, k_window: int) -> tuple[Fraction, Fraction]:
     """The same for w = +-1/k, b = 1/k - 1 and clipped ReLU, as fractions, by Krawtchouk's recurrence."""
-    from whyconv.exact.fourier.activations import resolve
-    from whyconv.exact.fourier.krawtchouk import rational
 
     def square(size: int) -> Fraction:
         weight = Fraction(1, k_window)
@@ -120,15 +117,13 @@ class LevelIdentity(Claim, name="malach.level-identity"):
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, proof of Theorem 12 (identity derived)"
-    provenance: ClassVar[Literal["paper", "derived", "reconstructed"]] = "derived"
+    provenance: ClassVar = "derived"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "weights averaged over rotations of the bits only: not permutation invariant"
+    broken: ClassVar = "weights averaged over rotations of the bits only: not permutation invariant"
 
-    def decide(self, broken: bool) -> Evidence:
-        from whyconv.papers.malach.exact import initial_gradient as exact
-
+    def decide(self, broken: str) -> Evidence:
         gaps = {
-            n_bits: max(_identity_gap(n_bits, k, _orders(n_bits, k, rotated=broken)) for k in sizes)
+            n_bits: max(_identity_gap(n_bits, k, _orders(n_bits, k, rotated=bool(broken))) for k in sizes)
             for n_bits, sizes in ((7, (2, 3, 5)), (10, (3, 4)))
         }
         coordinate, total = _extremal_gradient(10, 3)
@@ -157,10 +152,6 @@ class LevelIdentity(Claim, name="malach.level-identity"):
 
 def _orders(n_bits: int, k_window: int, rotated: bool) -> NDArray:
     """All orders for n <= 7, else one for each k-set that I may come from; or the rotations alone."""
-    import numpy as np
-
-    from whyconv.papers.malach.exact.juntas import all_orders, order_for, rotations, subsets
-
     if rotated:
         return rotations(n_bits)
     if n_bits <= 7:
@@ -173,12 +164,6 @@ def _identity_gap(n_bits: int, k_window: int, orders: NDArray) -> float:
 
     Also of E (dL/du)^2 = E W^k[sigma] / C(n, k), the identity's second half.
     """
-    import numpy as np
-
-    from whyconv.papers.malach.exact.bit_networks import SMOOTH, all_inputs, balanced
-    from whyconv.papers.malach.exact.initial_gradient import by_levels
-    from whyconv.papers.malach.exact.juntas import level_weights
-
     weights = np.random.default_rng([14, n_bits, k_window]).normal(0, n_bits**-0.5, n_bits)
     inputs = all_inputs(n_bits)
     labels = inputs[:, :k_window].prod(axis=1)
@@ -196,12 +181,6 @@ def _identity_gap(n_bits: int, k_window: int, orders: NDArray) -> float:
 
 def _extremal_gradient(n_bits: int, k_window: int) -> tuple[float, float]:
     """(least over j in I of E (dL/dw_j)^2, E |dL/dw|^2) for w = 1_A, A a random set of k-1 bits."""
-    import numpy as np
-
-    from whyconv.papers.malach.exact.bit_networks import all_inputs, balanced
-    from whyconv.papers.malach.exact.initial_gradient import detector
-    from whyconv.papers.malach.exact.juntas import subsets
-
     sets = subsets(n_bits, k_window - 1)
     weights = np.zeros((len(sets), n_bits))
     np.put_along_axis(weights, sets, 1.0, axis=1)

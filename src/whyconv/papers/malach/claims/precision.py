@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from whyconv.claims import Claim
+from whyconv.exact.fourier.front import partials
+from whyconv.lazy import NDArray, np
+from whyconv.papers.malach.exact.bit_networks import tanh_slope
+from whyconv.papers.malach.exact.initial_gradient import gaussian_square, normal_partials
 from whyconv.verdict import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 DTYPES: tuple[str, ...] = ("float16", "float32", "float64")
 DRAWS = {1024: 10, 8192: 3}
@@ -36,11 +37,9 @@ class FinitePrecision(Claim, name="malach.finite-precision"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 4, after Theorem 12"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "a parity of 2 bits in place of log2 n"
+    broken: ClassVar = "a parity of 2 bits in place of log2 n"
 
-    def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
+    def decide(self, broken: str) -> Evidence:
         sizes = {n: 2 if broken else n.bit_length() - 1 for n in DRAWS}
         words, medians, gap, same = {}, {}, 0.0, True
         for n, draws in DRAWS.items():
@@ -72,12 +71,6 @@ class FinitePrecision(Claim, name="malach.finite-precision"):
 
 def _gradients(n_bits: int, k_window: int, draws: int) -> tuple[NDArray, NDArray, NDArray]:
     """Weights of ``draws`` neurons, dL/dw by the exact integral, and by the normal law; rows are neurons."""
-    import numpy as np
-
-    from whyconv.exact.fourier.front import partials
-    from whyconv.papers.malach.exact.bit_networks import tanh_slope
-    from whyconv.papers.malach.exact.initial_gradient import normal_partials
-
     weights = np.stack(
         [np.random.default_rng([15, n_bits, draw]).normal(0, n_bits**-0.5, n_bits) for draw in range(draws)]
     )
@@ -97,7 +90,4 @@ def _word(weights: NDArray, gradient: NDArray, k_window: int, dtype: str) -> str
 
 def _root_mean_square(n_bits: int, k_window: int) -> float:
     """sqrt(E (dL/dw_j)^2) for j in I, weights N(0, 1/n), by the Hermite series."""
-    from whyconv.papers.malach.exact.bit_networks import tanh_slope
-    from whyconv.papers.malach.exact.initial_gradient import gaussian_square
-
     return gaussian_square(tanh_slope, n_bits, k_window - 1, 0.3) ** 0.5

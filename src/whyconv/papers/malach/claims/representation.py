@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from whyconv.claims import Claim
+from whyconv.lazy import np
+from whyconv.papers.malach.exact import bounds, k_patterns, window_features
+from whyconv.papers.malach.exact.window_descent import Ramp
+from whyconv.papers.malach.exact.window_features import Activation
 from whyconv.verdict import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from whyconv.papers.malach.exact.window_features import Activation
 
 
 class Lemma6(Claim, name="malach.lemma6"):
@@ -27,14 +28,9 @@ class Lemma6(Claim, name="malach.lemma6"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Lemma 6"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "bias 0 in place of 1/k - 1: filters answer to windows they do not match"
+    broken: ClassVar = "bias 0 in place of 1/k - 1: filters answer to windows they do not match"
 
-    def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.papers.malach.exact import bounds, k_patterns, window_features
-        from whyconv.papers.malach.exact.window_descent import Ramp
-
+    def decide(self, broken: str) -> Evidence:
         delta, clipped = 0.1, Ramp(cap=1.0)
 
         def bias(k: int) -> float:
@@ -92,10 +88,6 @@ def _by_least_squares(
 
     All targets for k <= 3, 64 drawn ones beyond.
     """
-    import numpy as np
-
-    from whyconv.papers.malach.exact import k_patterns, window_features
-
     rng = np.random.default_rng(60 + k)
     signs = rng.choice([-1.0, 1.0], (width, k))
     inputs, window = k_patterns.cube(n_bits), n_bits - k

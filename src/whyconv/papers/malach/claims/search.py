@@ -10,15 +10,20 @@ from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise, permutations, product
 from math import comb, log
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from whyconv.claims import Claim
+from whyconv.exact.rank import rank_modulo
+from whyconv.lazy import NDArray, np
+from whyconv.papers.malach.exact import juntas, window_signal
+from whyconv.papers.malach.exact.bit_networks import (
+    BitNetwork,
+    all_inputs,
+    consecutive,
+    descend_in_fractions,
+    hinge,
+)
 from whyconv.verdict import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from whyconv.papers.malach.exact.bit_networks import BitNetwork
 
 ROUNDING = 1e-12
 """Means of 2^n numbers below 1, n <= 10, that are 0 stay below this, in whatever order they are summed."""
@@ -37,13 +42,9 @@ class Permutation(Claim, name="malach.permutation"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 4 (the key for proving Theorem 12)"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "the FCN's initial weights are not permuted with the bits"
+    broken: ClassVar = "the FCN's initial weights are not permuted with the bits"
 
-    def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.papers.malach.exact.bit_networks import BitNetwork, all_inputs, hinge
-
+    def decide(self, broken: str) -> Evidence:
         steps, order = 100, np.array([3, 0, 6, 1, 4, 7, 2, 5])
         inputs = all_inputs(8)
         labels = inputs[:, 3:6].prod(axis=1)
@@ -84,10 +85,6 @@ class Permutation(Claim, name="malach.permutation"):
 
 def _network(kind: str, n_bits: int, k_window: int) -> BitNetwork:
     """A tanh network of 32 filters from a fixed seed; readouts +-1/32, so that both layers move."""
-    import numpy as np
-
-    from whyconv.papers.malach.exact.bit_networks import BitNetwork, consecutive
-
     rng = np.random.default_rng(12)
     windows = np.arange(n_bits)[None] if kind == "fcn" else consecutive(n_bits, k_window)
     banks = len(windows) if kind == "lcn" else 1
@@ -101,8 +98,6 @@ def _network(kind: str, n_bits: int, k_window: int) -> BitNetwork:
 def _equal_in_fractions(order: Sequence[int], coupled: bool) -> bool:
     """Whether six steps on permuted bits give the same fractions at every step, predictions included."""
     import random
-
-    from whyconv.papers.malach.exact.bit_networks import descend_in_fractions
 
     draw = random.Random(12)
     weights = [[Fraction(draw.randint(-32, 32), 32) for _ in order] for _ in range(3)]
@@ -130,14 +125,9 @@ class Junta(Claim, name="malach.junta"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "rotations in place of all orders of the bits"
+    broken: ClassVar = "rotations in place of all orders of the bits"
 
-    def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.exact.rank import rank_modulo
-        from whyconv.papers.malach.exact import juntas
-
+    def decide(self, broken: str) -> Evidence:
         tried, wrong, missed = 0, 0, 0
         for n_bits in range(2, 7):
             every = juntas.rotations(n_bits) if broken else juntas.all_orders(n_bits)
@@ -176,10 +166,6 @@ def _pattern_is_junta(order: NDArray, subset: NDArray, first: int, n_bits: int) 
 
     g numbers its 2^k arguments, so equality for it is equality for every g.
     """
-    import numpy as np
-
-    from whyconv.papers.malach.exact.bit_networks import all_inputs
-
     inputs = all_inputs(n_bits)
     digits = 2.0 ** np.arange(len(subset))
     pattern = inputs[:, order][:, first : first + len(subset)] @ digits
@@ -191,11 +177,6 @@ def _parities_orthogonal(n_bits: int, k_window: int) -> bool:
 
     The Gram matrix is exact: its entries are sums of 2^n terms +-1, integers far below 2^53.
     """
-    import numpy as np
-
-    from whyconv.papers.malach.exact import juntas
-    from whyconv.papers.malach.exact.bit_networks import all_inputs
-
     sets = juntas.subsets(n_bits, k_window)
     table = juntas.parity_table(sets, all_inputs(n_bits))
     columns = juntas.walsh_columns(n_bits, juntas.masks(sets))
@@ -216,13 +197,9 @@ class ArchitectureSearch(Claim, name="malach.nas"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar[str] = "the majority of the bits of I in place of their parity"
+    broken: ClassVar = "the majority of the bits of I in place of their parity"
 
-    def decide(self, broken: bool) -> Evidence:
-        import numpy as np
-
-        from whyconv.papers.malach.exact import juntas, window_signal
-
+    def decide(self, broken: str) -> Evidence:
         target = window_signal.majority if broken else window_signal.parity
         tried, unaligned, aligned, in_integers, agree = 0, 0.0, 1.0, 0, True
         for n_bits, width, k_window in ((6, 2, 2), (8, 3, 3), (8, 4, 3), (10, 3, 3), (10, 4, 4)):

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from fractions import Fraction
+from math import log, log2
+from typing import ClassVar
 
 from whyconv.claims import Claim
+from whyconv.lazy import np
+from whyconv.papers.malach.exact.bounds import stated_terms
+from whyconv.papers.malach.exact.routes import walk
+from whyconv.papers.malach.exact.runs import batch
+from whyconv.papers.malach.exact.sizes import Sizes, corollary_sizes, sizes
+from whyconv.papers.malach.exact.window_descent import descend, outputs
 from whyconv.verdict import Evidence, Verdict
-
-if TYPE_CHECKING:
-    from whyconv.papers.malach.exact.sizes import Sizes
 
 EPS, DELTA = 0.1, 0.1
 
@@ -30,15 +35,9 @@ class Corollary5(Claim, name="malach.cor5"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Corollary 5"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar[str] = "a sample of 3 examples in place of m"
+    broken: ClassVar = "a sample of 3 examples in place of m"
 
-    def decide(self, broken: bool) -> Evidence:
-        from math import log, log2
-
-        from whyconv.papers.malach.exact.bounds import stated_terms
-        from whyconv.papers.malach.exact.routes import walk
-        from whyconv.papers.malach.exact.sizes import corollary_sizes, sizes
-
+    def decide(self, broken: str) -> Evidence:
         found = {2**bits: sizes(2**bits, bits, EPS, DELTA) for bits in (2, 3, 5, 8, 10, 20, 50, 100)}
         enough = all(sum(size.terms) <= EPS / 2 * (1 + 1e-12) for size in found.values())
         least = all(_is_least(bits, sizes(2**bits, bits, EPS, DELTA).width) for bits in (2, 3, 4, 5))
@@ -83,8 +82,6 @@ class Corollary5(Claim, name="malach.cor5"):
 
 def _free_of_cubes(found: dict[int, Sizes], n: int, which: str) -> float:
     """q or T over eps^-2 n^3."""
-    from fractions import Fraction
-
     return float(Fraction(getattr(found[n], which), n**3)) * EPS**2
 
 
@@ -94,8 +91,6 @@ def _is_least(bits: int, width: int) -> bool:
     second <= eps/4 - first, squared: (2 (2^k k)^2)^2 / (q n) <= (eps/4 - 2 n^2 k^2 2^k / q)^2 with the
     bracket positive. eps is the double nearest 0.1, and q may be off by the rounding of a square root.
     """
-    from fractions import Fraction
-
     n, quarter = 2**bits, Fraction(EPS) / 4
 
     def suffices(q: int) -> bool:
@@ -108,11 +103,6 @@ def _is_least(bits: int, width: int) -> bool:
 
 def _learn(size: Sizes, samples: int) -> dict[str, float]:
     """Descend on drawn samples at n = 4, k = 2 to training loss eps/2; the worst of 12 runs."""
-    import numpy as np
-
-    from whyconv.papers.malach.exact.runs import batch
-    from whyconv.papers.malach.exact.window_descent import descend, outputs
-
     runs = batch(4, 2, size.width, ("parity", "and", "dictator"), (1, 3), ("uniform", "biased"), seed=51)
     rng = np.random.default_rng(52)
     counts = np.stack([rng.multinomial(samples, weights) for weights in runs.weights])

@@ -15,20 +15,27 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit
-
+from whyconv.lazy import Floats, NDArray, np, special
 from whyconv.papers.malach.exact.k_patterns import cube
 
-Floats = NDArray[np.float64]
+
+def tanh(z: Floats) -> Floats:
+    return np.tanh(z)
 
 
 def tanh_slope(z: Floats) -> Floats:
     return 1 - np.tanh(z) ** 2
 
 
-SMOOTH = {"tanh": (np.tanh, tanh_slope), "sigmoid": (expit, lambda z: expit(z) * expit(-z))}
+def sigmoid(z: Floats) -> Floats:
+    return special.expit(z)
+
+
+def sigmoid_slope(z: Floats) -> Floats:
+    return special.expit(z) * special.expit(-z)
+
+
+SMOOTH = {"tanh": (tanh, tanh_slope), "sigmoid": (sigmoid, sigmoid_slope)}
 """sigma and sigma' by name; both have |sigma| <= 1 and |sigma'| <= 1."""
 
 
@@ -45,7 +52,7 @@ class BitNetwork:
     filters: Floats
     bias: Floats
     readout: Floats
-    activation: Callable[[Floats], Floats] = np.tanh
+    activation: Callable[[Floats], Floats] = tanh
     slope: Callable[[Floats], Floats] = tanh_slope
 
     def _read(self, inputs: Floats) -> tuple[Floats, Floats]:

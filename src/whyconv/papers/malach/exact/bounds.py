@@ -9,6 +9,8 @@ from __future__ import annotations
 from math import comb, floor, log, sqrt
 from typing import Literal
 
+from whyconv.lazy import stats
+
 Reading = Literal["printed", "corrected"]
 Terms = tuple[float, float, float]
 
@@ -23,10 +25,8 @@ def union_failure(width: int, k_window: int) -> float:
 
     The proof of Lemma 6 bounds each tail by Chernoff's e^(-q 2^-k / 8).
     """
-    from scipy.stats import binom
-
     few = -(-width // 2 ** (k_window + 1)) - 1
-    return float(2**k_window * binom.cdf(few, width, 0.5**k_window))
+    return float(2**k_window * stats.binom.cdf(few, width, 0.5**k_window))
 
 
 def failure_by_counting(width: int, k_window: int) -> float:

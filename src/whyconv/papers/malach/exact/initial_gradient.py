@@ -21,10 +21,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from math import comb
 
-import numpy as np
-from numpy.typing import NDArray
-
-Floats = NDArray[np.float64]
+from whyconv.lazy import Floats, np, special
 
 
 def inverse_sizes(n_bits: int, k_window: int) -> tuple[Fraction, Fraction]:
@@ -100,8 +97,6 @@ def gaussian_square(
     term is negative, so small values are accurate to about 12 digits. ``terms`` of them are summed; for
     analytic functions c_m^2 falls like exp(-const sqrt(m)). Cost: a quadrature of 1,200 points per term.
     """
-    from scipy.special import gammaln
-
     step = 0.025
     z = np.arange(-15, 15 + step / 2, step)
     half = np.exp(-(z**2) / 4) * (step / np.sqrt(2 * np.pi)) ** 0.5
@@ -114,10 +109,10 @@ def gaussian_square(
     degree = size + 2 * np.arange(terms)
     # in t / sqrt(n), so that no coefficient overflows
     order = np.arange(terms)
-    odd = np.exp(-order * np.log(n_bits) - gammaln(2 * order + 2))
-    even = np.exp(-order * np.log(n_bits) - gammaln(2 * order + 1))
+    odd = np.exp(-order * np.log(n_bits) - special.gammaln(2 * order + 2))
+    even = np.exp(-order * np.log(n_bits) - special.gammaln(2 * order + 1))
     coefficients = np.convolve(_power(odd, size), _power(even, n_bits - size))[:terms]
-    moments = coefficients * np.exp(gammaln(degree + 1) - (size + degree) / 2 * np.log(n_bits))
+    moments = coefficients * np.exp(special.gammaln(degree + 1) - (size + degree) / 2 * np.log(n_bits))
     return float(moments @ chaos[degree] ** 2)
 
 

@@ -11,10 +11,7 @@ from collections.abc import Sequence
 from itertools import combinations
 from math import comb, factorial
 
-import numpy as np
-from numpy.typing import NDArray
-
-Ints = NDArray[np.int64]
+from whyconv.lazy import Ints, NDArray, linalg, np
 
 
 def subsets(n_bits: int, size: int) -> Ints:
@@ -78,9 +75,7 @@ def walsh_columns(n_bits: int, columns: Ints) -> Ints:
     Its entry (x, A) is (-1)^|x & A|, the parity of A where bit i of x marks x_i = -1: the same functions as
     `parity_table` on `bit_networks.all_inputs`, from SciPy's recursion instead of products.
     """
-    from scipy.linalg import hadamard
-
-    return hadamard(2**n_bits, dtype=np.int64)[:, columns]
+    return linalg.hadamard(2**n_bits, dtype=np.int64)[:, columns]
 
 
 def level_weights(table: NDArray, n_bits: int) -> NDArray[np.float64]:

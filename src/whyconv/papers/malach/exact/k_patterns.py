@@ -13,13 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
 from whyconv.errors import UserError
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from whyconv.lazy import Floats, Ints, np
 
 
 def require_sizes(n_bits: int, k_window: int) -> None:

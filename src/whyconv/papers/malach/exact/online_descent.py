@@ -12,12 +12,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from whyconv.lazy import Floats, np
 from whyconv.papers.malach.exact.oracle_windows import PlainPath
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

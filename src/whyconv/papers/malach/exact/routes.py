@@ -9,15 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from whyconv.lazy import Ints, np
 from whyconv.papers.malach.exact import k_patterns, oracle_windows, window_descent
 from whyconv.papers.malach.exact.oracle_windows import PlainNetwork, PlainPath
 from whyconv.papers.malach.exact.window_descent import Path, Ramp
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -5,14 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from whyconv.lazy import Floats, Ints, np
 from whyconv.papers.malach.exact import k_patterns, window_descent
 from whyconv.papers.malach.exact.window_descent import Path, Ramp
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 COUNTEREXAMPLE = Ramp(cap=6.0, shift=5.0)
 """sigma(z) = clip(5 + z, 0, 6): with the start of Theorem 4 its values are near 5, so |u| grows faster than

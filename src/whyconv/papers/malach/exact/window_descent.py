@@ -21,13 +21,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from whyconv.lazy import Floats, Ints, np
 from whyconv.papers.malach.exact.k_patterns import cube, window_codes
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

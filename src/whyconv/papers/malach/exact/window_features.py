@@ -8,13 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from whyconv.lazy import Floats, Ints, np
 from whyconv.papers.malach.exact.k_patterns import cube
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Activation = Callable[[Floats], Floats]
 
 

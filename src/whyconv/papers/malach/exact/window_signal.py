@@ -11,13 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-from numpy.typing import NDArray
-
+from whyconv.lazy import Floats, Ints, NDArray, np
 from whyconv.papers.malach.exact import bit_networks, juntas
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Target = Callable[[NDArray], NDArray]
 """Labels -1, 1 from the bits of I, a row for each input."""
 

@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
+from whyconv.lazy import np, pd
+from whyconv.measure.intervals import mean_interval, paired_difference
 from whyconv.networks import NetworkField
 from whyconv.networks.window import CNN
+from whyconv.report.charts import curves
 from whyconv.studies import Cell, Judgement, Point, Study, increasing
 from whyconv.studies.grid import changed
 from whyconv.trial import Row
 from whyconv.verdict import Evidence, Number
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from whyconv.measure.intervals import Interval
 
 RANDOM, CLIMB, GREEDY = "random orders", "hill climbing", "greedy on correlations"
@@ -104,7 +105,7 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
                     learner = {"name": "order-search", "strategy": strategy, "target_error": 0.05}
                     learner |= {"evaluations": round(20 * self.blind(n))}
                     labels = {"arm": arm, "target": target, "n": n}
-                    yield Cell(labels, task, learner, network, self.m, range(self.seeds))
+                    yield Cell(labels, task, learner, network, self.m, self.repetitions())
 
     def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
         """One line per trial, with the evaluations in units of blind guessing."""
@@ -117,8 +118,6 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
         return Judgement(self._judged(table, PARITY), self._judged(table, EXACTLY_ONE))
 
     def _judged(self, table: pd.DataFrame, blind: str) -> Evidence:
-        from whyconv.measure.intervals import mean_interval
-
         def needed(target: str) -> Interval:
             chosen = table[(table["arm"] == RANDOM) & (table["target"] == target)]
             return mean_interval(chosen["in_blind_searches"])
@@ -143,20 +142,12 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
 
     def _gain(self, table: pd.DataFrame, target: str, arm: str) -> Interval:
         """The log of random orders' evaluations over those of another strategy, paired by n and seed."""
-        import numpy as np
-
-        from whyconv.measure.intervals import paired_difference
-
         part = table[table["target"] == target].set_index(["n", "seed"])
         logs = np.log(part["evaluations"].astype(float))
         return paired_difference(logs[part["arm"] == RANDOM], logs[part["arm"] == arm])
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """Evaluations against n, one chart per target, with blind guessing beside them."""
-        import pandas as pd
-
-        from whyconv.report.charts import curves
-
         charts = {}
         theory = pd.DataFrame(
             [

@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, model_validator
 
+from whyconv.lazy import pd
 from whyconv.learners import LearnerField
+from whyconv.measure.intervals import mean_interval, paired_difference
 from whyconv.networks import Network
 from whyconv.networks.deep import DeepFCN
+from whyconv.report.charts import curves
 from whyconv.spec import build
 from whyconv.studies import Cell, Judgement, increasing
 from whyconv.studies.grid import by_seed, changed
@@ -28,8 +31,6 @@ from whyconv.studies.images import (
 from whyconv.verdict import Evidence, above, within, worst
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from whyconv.measure.intervals import Interval
 
 CNN, FCN = "CNN", "FCN"
@@ -145,7 +146,7 @@ class Figure1(ClassesStudy, name="malach.fig1"):
         task = changed(self.task, {"shifted_tests": self.shifts, **(fields or {})})
         labels = {"arm": arm, "depth": depth, "budget": budget}
         m, test_size = self.available(self.m, "train"), self.available(self.test_size, "test")
-        return Cell(labels, task, self.learner, network, m, range(self.seeds), test_size)
+        return Cell(labels, task, self.learner, network, m, self.repetitions(), test_size)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         plain = worst(
@@ -180,8 +181,6 @@ class Figure1(ClassesStudy, name="malach.fig1"):
 
     def _sane(self, table: pd.DataFrame) -> Evidence:
         """Shuffled labels give chance; the FCN does not see that pixels were permuted, and the CNN does."""
-        from whyconv.measure.intervals import mean_interval
-
         found, first, chance = [], self.depths[0], 1 / self.task.classes
         budgets = self._budgets(first)
         blind = mean_interval(by_seed(table, "accuracy", arm=shuffled(CNN), budget=budgets[0]))
@@ -218,8 +217,6 @@ class Figure1(ClassesStudy, name="malach.fig1"):
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """Accuracy against parameters, one panel for the test as it is and one for every shift."""
-        from whyconv.report.charts import curves
-
         controls = [permuted(CNN), permuted(FCN), shuffled(CNN)]
         order = [deep(name, depth) for name in (CNN, FCN) for depth in self.depths]
         chart = curves(
@@ -237,6 +234,4 @@ def deep(name: str, depth: int) -> str:
 
 def _gain(table: pd.DataFrame, better: tuple[str, int], worse: tuple[str, int]) -> Interval:
     """Accuracy of one arm and budget over another, paired by seed."""
-    from whyconv.measure.intervals import paired_difference
-
     return paired_difference(*(by_seed(table, "accuracy", arm=arm, budget=b) for arm, b in (better, worse)))

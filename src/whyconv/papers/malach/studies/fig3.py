@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from whyconv.lazy import pd
 from whyconv.papers.malach.studies.sequence_study import (
     CNN,
     FCN,
@@ -17,9 +18,6 @@ from whyconv.papers.malach.studies.sequence_study import (
 from whyconv.studies import Judgement
 from whyconv.studies.images import Twin, permuted, shuffled, started_alike, twins
 from whyconv.verdict import Evidence, Number, above, within, worst
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 GOOD, CHANCE = 0.65, 0.5
 

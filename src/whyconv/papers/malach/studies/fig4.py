@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
+from whyconv.lazy import pd
 from whyconv.papers.malach.studies.sequence_study import CONTESTANTS, MNIST, QUICK, RULE, SequenceStudy
 from whyconv.studies import Judgement
 from whyconv.studies.images import Twin
 from whyconv.verdict import Evidence, above, below, worst
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 MARGIN, POOR = 0.05, 0.55
 

@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field, field_validator, model_validator
 
+from whyconv.lazy import jnp, np, pd
 from whyconv.networks import NetworkField
+from whyconv.networks.tables import all_windows
 from whyconv.networks.window import Windowed
+from whyconv.papers.malach.exact.window_features import least_norm_readouts
+from whyconv.report.charts import curves
 from whyconv.spec import build
+from whyconv.streams import stream
 from whyconv.studies import Cell, Judgement, increasing
 from whyconv.studies.grid import changed
 from whyconv.studies.tuned import TunedStudy
 from whyconv.tasks import TaskField
 from whyconv.tasks.bits import KPattern
 from whyconv.verdict import Evidence, Number
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 THEOREM, NORMAL, UNIFORM = "theorem's start", "normal start", "uniform start"
 FEATURES = "normal start, readout alone"
@@ -134,13 +136,6 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
 
     def least_norm(self, arm: str, seed: int = 0) -> float | str:
         """The least norm of a readout of one window that equals the target on all 2^k windows."""
-        import numpy as np
-
-        from whyconv.lazy import jnp
-        from whyconv.networks.tables import all_windows
-        from whyconv.papers.malach.exact.window_features import least_norm_readouts
-        from whyconv.streams import stream
-
         assert isinstance(self.task, KPattern)
         k = self.task.k_window
         network = changed(self.arms[arm], {"filters": self.filters[-1], "k_window": k})
@@ -152,8 +147,6 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
         return float(np.linalg.norm(readout)) if residual < 1e-3 else "none: the features do not span it"
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        from whyconv.report.charts import curves
-
         rows = self.measured(table)
         shared: dict[str, Any] = {
             "x_title": "filters q", "log_x": True, "controls": [HIDDEN], "arms": [*self.arms, HIDDEN],

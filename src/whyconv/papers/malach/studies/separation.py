@@ -8,7 +8,11 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator
 
+from whyconv.lazy import np, pd
+from whyconv.measure.intervals import mean_interval
 from whyconv.networks import NetworkField
+from whyconv.papers.malach.pictures import figure2
+from whyconv.report.charts import curves
 from whyconv.spec import build
 from whyconv.studies import Cell, Judgement, increasing
 from whyconv.studies.grid import changed
@@ -16,8 +20,6 @@ from whyconv.studies.tuned import TunedStudy
 from whyconv.verdict import Evidence, Number, worst
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from whyconv.measure.intervals import Interval
 
 CNN, LCN, FCN = "CNN", "LCN", "FCN"
@@ -136,8 +138,6 @@ class Separation(TunedStudy, name="malach.separation"):
 
     def _without(self, rows: pd.DataFrame) -> Evidence:
         """The FCN learns at the smallest n and is at chance at the largest, where it learns other targets."""
-        from whyconv.measure.intervals import mean_interval
-
         smallest, largest = self.n_bits[0], self.n_bits[-1]
         last = _cell(rows, FCN, largest)
         error, fitted = mean_interval(last["test_error"]), float((last["stopped"] == "loss").mean())
@@ -167,10 +167,6 @@ class Separation(TunedStudy, name="malach.separation"):
 
     def _power(self, rows: pd.DataFrame, arm: str) -> Interval:
         """The slope of log operations on log n, seed by seed."""
-        import numpy as np
-
-        from whyconv.measure.intervals import mean_interval
-
         part = rows[rows["arm"] == arm]
         return mean_interval(
             float(np.polyfit(np.log(each["n"]), np.log(each["train_flops"]), 1)[0])
@@ -188,13 +184,9 @@ class Separation(TunedStudy, name="malach.separation"):
 
     def pictures(self) -> dict[str, str]:
         """The paper's Figure 2: a k-pattern."""
-        from whyconv.papers.malach.pictures import figure2
-
         return figure2()
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        from whyconv.report.charts import curves
-
         rows = self.measured(table)
         parity = rows[rows["arm"].isin([*self.arms, HIDDEN])] if len(rows) else rows
         shared: dict[str, Any] = {

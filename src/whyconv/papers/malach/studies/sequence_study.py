@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from whyconv.lazy import pd
 from whyconv.learners import LearnerField
+from whyconv.measure.intervals import mean_interval, paired_difference
+from whyconv.report.charts import curves
 from whyconv.studies import Cell, increasing, only_task
 from whyconv.studies.grid import by_seed, changed
 from whyconv.studies.images import ImageStudy, Twin, described, shift_panels, training, translations
@@ -17,8 +20,6 @@ from whyconv.tasks.sequence import COLUMNS, ROWS
 from whyconv.tasks.sequence import Sequence as SequenceTask
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from whyconv.measure.intervals import Interval
 
 CNN, LCN, FCN = "CNN", "LCN", "FCN"
@@ -85,17 +86,13 @@ class SequenceStudy(ImageStudy):
                 fields = {"digits": n, "where": self.where, "shifted_tests": self.shifts, **twin.task}
                 yield Cell(
                     {"arm": arm, "n": n}, changed(self.task, fields), self.learner,
-                    {**self.network(twin.of, n), **twin.network}, self.m, range(self.seeds), self.test_size,
+                    {**self.network(twin.of, n), **twin.network}, self.m, self.repetitions(), self.test_size,
                 )  # fmt: skip
 
     def accuracy(self, table: pd.DataFrame, arm: str, n: int) -> Interval:
-        from whyconv.measure.intervals import mean_interval
-
         return mean_interval(by_seed(table, "accuracy", arm=arm, n=n))
 
     def gain(self, table: pd.DataFrame, better: str, worse: str, n: int) -> Interval:
-        from whyconv.measure.intervals import paired_difference
-
         return paired_difference(*(by_seed(table, "accuracy", arm=arm, n=n) for arm in (better, worse)))
 
     def unjudged(self) -> str:
@@ -125,8 +122,6 @@ class SequenceStudy(ImageStudy):
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """Accuracy against n, one panel for the test as it is and one for every shift."""
-        from whyconv.report.charts import curves
-
         order: Sequence[str] = [*CONTESTANTS, *self.twins]
         long = shift_panels(table, self.shifts)
         top = 1.0 if long.empty else min(1.0, ceil(20 * long["accuracy"].max() + 0.5) / 20)
