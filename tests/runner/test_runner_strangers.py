@@ -401,5 +401,8 @@ def test_what_changes_bytes_changes_the_environment():
 
 def test_differences_of_environments_in_words():
     here, there = {"blas": {"numpy": "a"}, "cpu": "x"}, {"blas": {"numpy": "b"}}
-    assert environment.differences(here, there) == ["blas numpy: b, here a", "cpu: not recorded, here x"]
-    assert environment.differences(here, here) == []
+    assert environment.differences(here, there) == {
+        "blas numpy": "b, here a",
+        "cpu": "not recorded, here x",
+    }
+    assert environment.differences(here, here) == {}

@@ -28,6 +28,7 @@ from whyconv.cli.errors import (
     sentence_for,
 )
 from whyconv.cli.exact import exact_app
+from whyconv.cli.stress import as_data, print_found, stressed
 from whyconv.errors import UserError
 from whyconv.measure.estimate import Estimate
 from whyconv.paths import given_path
@@ -53,6 +54,7 @@ app = typer.Typer(
     epilog="Start with: whyconv list, whyconv check malach, whyconv run brutzkus.fig3a",
 )
 
+STRESS_FOLDER = Path("whyconv-runs/stress")
 LONGEST = 1000
 """Characters printed of a sentence about a folder, which may come from anywhere."""
 NAMED = 10
@@ -167,13 +169,33 @@ def run(
         raise typer.Exit(1)
 
 
-@app.command(epilog="Examples: whyconv check brutzkus; whyconv check brutzkus.lemma5.2 --json")
+@app.command(epilog="Examples: whyconv check brutzkus; whyconv check malach.thm12 --stress --minutes 10")
 def check(
     which: Annotated[str, typer.Argument(metavar="[CLAIM|PAPER|all]", help="Claims to decide.")] = "all",
     load: Load = None,
+    stress: Annotated[
+        bool, typer.Option("--stress", help="Search for counterexamples and the cases nearest to a bound.")
+    ] = False,
+    minutes: Annotated[float, typer.Option(help="How long --stress searches; it resumes.")] = 1.0,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", parser=given_path, help="Where --stress keeps its record."),
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Decide claims, each with its control. Exit 0 only if all are as recorded and every control flips."""
+    """Decide claims, each with its controls. Exit 0 only if all are as recorded and every control flips."""
+    if stress:
+        folder = out or STRESS_FOLDER
+        found = stressed(which, load or [], folder, minutes, quiet=as_json)
+        if as_json:
+            print(_json(as_data(found)))
+        else:
+            print_found(found, folder)
+        if any(each.contradicted or each.error for each in found.values()):
+            raise typer.Exit(1)
+        return
+    if out is not None:
+        raise UserError("--out was given without --stress, which alone writes something; leave it out.")
     claims = api.check(which, load or (), watch=_announcer(as_json))
     good = [api.as_expected(claim) for claim in claims]
     if as_json:

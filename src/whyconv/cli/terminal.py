@@ -42,15 +42,15 @@ def print_claims(claims: Sequence[Mapping[str, Any]], expected: Iterable[bool]) 
     for claim, good in zip(claims, expected, strict=True):
         mark = "" if good else " [red](unexpected)[/]"
         table.add_row(
-            f"{_coloured(claim['verdict'])}{mark}", f"[bold]{claim['claim']}[/]  {_safe(claim['statement'])}"
+            f"{_coloured(claim['verdict'])}{mark}", f"[bold]{claim['claim']}[/]  {safe(claim['statement'])}"
         )
-        table.add_row("", f"[dim]{_safe(claim['source'])}, {claim['seconds']:.1f} s[/]")
+        table.add_row("", f"[dim]{safe(claim['source'])}, {claim['seconds']:.1f} s[/]")
         for name, value in claim["numbers"].items():
-            table.add_row("", f"  {_safe(name)}: {_safe(number(value))}")
+            table.add_row("", f"  {safe(name)}: {safe(number(value))}")
         if claim["traceback"]:
             table.add_row("", "[dim]traceback: with --json, and in the report[/]")
         for each in claim["controls"]:
-            table.add_row("", f"[dim]control:[/] {_safe(each['control'])}: {_coloured(each['verdict'])}")
+            table.add_row("", f"[dim]control:[/] {safe(each['control'])}: {_coloured(each['verdict'])}")
         table.add_row("", "")
     Console().print(table)
 
@@ -69,7 +69,7 @@ def print_verdicts(claims: Iterable[Mapping[str, Any]], runs: Iterable[Run]) -> 
         room = max(10, console.width - sum(widths) - 6)
         statement = line[3] if len(line[3]) <= room else line[3][: room - 3].rstrip() + "..."
         style = "bold" if number == 0 else COLOURS.get(line[0], "red")
-        shown = f"[{style}]{cells[0]}[/]  {cells[1]}  {cells[2]}  {_safe(statement)}"
+        shown = f"[{style}]{cells[0]}[/]  {cells[1]}  {cells[2]}  {safe(statement)}"
         console.print(shown, highlight=False, no_wrap=True, overflow="ignore", crop=False)
 
 
@@ -78,7 +78,7 @@ def print_judgement(run: Run) -> None:
     judgement = run.judgement
     if judgement is None and run.verdict == "shown":
         console = Console()
-        console.print(f"[bold]shown[/]  {run.study.name}: {_safe(run.study.unjudged())}", highlight=False)
+        console.print(f"[bold]shown[/]  {run.study.name}: {safe(run.study.unjudged())}", highlight=False)
         _print_remarks(run)
         return
     if judgement is None:
@@ -87,10 +87,10 @@ def print_judgement(run: Run) -> None:
         )
         return
     console = Console()
-    console.print(f"{_coloured(run.verdict)}  [bold]{run.study.name}[/]  {_safe(run.study.criterion)}")
+    console.print(f"{_coloured(run.verdict)}  [bold]{run.study.name}[/]  {safe(run.study.criterion)}")
     for name, value in judgement.evidence.numbers.items():
-        console.print(f"  {_safe(name)}: {_safe(number(value))}", highlight=False)
-    console.print(f"[dim]control:[/] {_coloured(judgement.control.verdict)}: {_safe(run.study.broken)}")
+        console.print(f"  {safe(name)}: {safe(number(value))}", highlight=False)
+    console.print(f"[dim]control:[/] {_coloured(judgement.control.verdict)}: {safe(run.study.broken)}")
     if wanting := undecided(judgement, int(run.summary["count"].max())):
         console.print(wanting, highlight=False)
     elif fault := control_fault(run.verdict, judgement.control.verdict):
@@ -100,7 +100,7 @@ def print_judgement(run: Run) -> None:
 
 def _print_remarks(run: Run) -> None:
     if remarks := run.study.remarks():
-        Console().print(f"[dim]note:[/] {_safe(remarks)}", highlight=False)
+        Console().print(f"[dim]note:[/] {safe(remarks)}", highlight=False)
 
 
 def _coloured(verdict: str) -> str:
@@ -118,7 +118,7 @@ def print_tables(tables: Mapping[str, Any]) -> None:
     for title, frame in tables.items():
         console = Console()
         console.print()
-        console.print(f"[bold]{_safe(title)}[/]", highlight=False, soft_wrap=not console.is_terminal)
+        console.print(f"[bold]{safe(title)}[/]", highlight=False, soft_wrap=not console.is_terminal)
         print_table(frame)
 
 
@@ -145,9 +145,9 @@ def print_table(frame: Any) -> None:
     for block in _blocks(widths, room):
         table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
         for place in block:
-            table.add_column(_safe(columns[place][0]), justify=sides[place], width=widths[place])
+            table.add_column(safe(columns[place][0]), justify=sides[place], width=widths[place])
         for line in lines:
-            table.add_row(*(_safe(line[place]) for place in block))
+            table.add_row(*(safe(line[place]) for place in block))
         console.print(table)
 
 
@@ -181,5 +181,5 @@ def complain(sentence: str) -> None:
         print(f"whyconv: {one_sentence(sentence)}", file=sys.stderr, flush=True)
 
 
-def _safe(text: object) -> str:
+def safe(text: object) -> str:
     return escape(str(text))

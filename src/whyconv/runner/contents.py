@@ -135,7 +135,7 @@ def _mixed(used: Counter[str], known: Mapping[str, Mapping[str, Any]]) -> list[s
         return []
     counts = ", ".join(f"{number} from {shown(name)}" for name, number in used.most_common())
     described = [known[name] for name in used if name in known]
-    what = {each.partition(":")[0] for other in described for each in differences(described[0], other)}
+    what = {name for other in described for name in differences(described[0], other)}
     why = f" ({shown(', '.join(sorted(what)), 300)} differ)" if what else ""
     return [
         f"Rows were computed in {len(used)} environments{why} and may differ in their last digits: {counts}."

@@ -181,8 +181,8 @@ class _Run:
     def _differences(self, rows: Iterable[Row]) -> tuple[str, ...]:
         """How the environments that these rows come from differ from this one."""
         others = {row.environment for row in rows if self._foreign(row)} & self._environments.keys()
-        lists = (environment.differences(self._here, self._environments[other]) for other in sorted(others))
-        return tuple(dict.fromkeys(each for one in lists for each in one))
+        found = (environment.differences(self._here, self._environments[other]) for other in sorted(others))
+        return tuple(dict.fromkeys(f"{name}: {how}" for one in found for name, how in one.items()))
 
     def _recorded(self, described: Mapping[str, Any]) -> str:
         """The identity of a worker's environment; stores its description if it is new."""

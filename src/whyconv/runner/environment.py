@@ -55,19 +55,19 @@ def identity(environment: Mapping[str, Any]) -> str:
     return digest(environment)[:16]
 
 
-def differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> list[str]:
-    """What differs, in a few words each.
+def differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> dict[str, str]:
+    """What differs, and how in a few words.
 
     >>> differences({"python": "3.12", "packages": {"jax": "2"}}, {"packages": {"jax": "1"}})
-    ['packages jax: 1, here 2', 'python: not recorded, here 3.12']
+    {'packages jax': '1, here 2', 'python': 'not recorded, here 3.12'}
     """
-    found = []
+    found = {}
     for name in sorted({*here, *there}):
         mine, other = here.get(name), there.get(name)
         if isinstance(mine, Mapping) and isinstance(other, Mapping):
-            found += [f"{name} {each}" for each in differences(mine, other)]
+            found |= {f"{name} {part}": how for part, how in differences(mine, other).items()}
         elif mine != other:
-            found.append(f"{name}: {_shown(other)}, here {_shown(mine)}")
+            found[name] = f"{_shown(other)}, here {_shown(mine)}"
     return found
 
 

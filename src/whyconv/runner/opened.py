@@ -93,8 +93,10 @@ def _sentence(record: Run, error: Exception) -> str:
     needed = ", ".join(name for name, _ in _files(record))
     mend = f"; give {needed} with --load if you trust it" if needed else ""
     why = str(error) if isinstance(error, UserError) else f"{type(error).__name__}: {error}"
-    why = shown(why.partition(";")[0].rstrip("."), 200)
-    return shown(f"{_name(record)} is shown as rows alone, without figure or verdict: {why}{mend}.", 600)
+    why = shown(why.rstrip("."), 300)
+    return shown(
+        f"{_name(record)} is shown as rows alone, without figure or verdict{mend}. Reason: {why}.", 700
+    )
 
 
 def _name(record: Run) -> str:
