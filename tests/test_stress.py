@@ -1,4 +1,4 @@
-"""The search for counterexamples: it goes on where it ended, keeps the largest ratios, and says what it found."""
+"""The search for counterexamples goes on where it ended, keeps the largest ratios, and says what it found."""
 
 import json
 from typing import Any, ClassVar
