@@ -1,6 +1,7 @@
 """Breaks the code on purpose, one place at a time, and expects a test to turn red.
 
     make mutants        (or: python tests/mutants.py 3 7   for some of them)
+    python tests/mutants.py planted [3 7]   errors of planted.py, which ``whyconv check`` alone must notice
 
 Works on copies, so the checkout is left alone, as many at a time as there are cores. Not part of ``make test``:
 it takes a while. A test that does not turn red, or takes longer than ``LIMIT`` seconds, has not noticed.
@@ -13,8 +14,11 @@ import sys
 import tempfile
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from pathlib import Path
 from queue import SimpleQueue
+
+from planted import PLANTED
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "whyconv"
@@ -146,7 +150,7 @@ MUTANTS = [
     ("verdict.py", '(verdict, expected, "error")', "(verdict, expected)", "tests/test_api.py"),
     ("verdict.py", '(verdict, expected, "error")', '(verdict, "error")', "tests/report/test_html_report.py"),
     ("verdict.py", 'control == "undecided" or', "", "tests/test_api.py"),
-    ("claims/__init__.py", "decide(broken=True)", "decide(broken=False)", "tests/test_claims.py"),
+    ("claims/__init__.py", "self.decide(word)", 'self.decide("")', "tests/test_claims.py"),
     ("api.py", "not isinstance(found, Evidence) or", "", "tests/test_api.py"),
     ("exact/margins/max_margin.py", "/ proof.lower - 1) <= GAP", "/ proof.lower - 1) <= 1e-2", MARGINS),
     ("exact/margins/max_margin.py", "proof.length <= VANISHES", "proof.length <= 1", MARGINS),
@@ -176,55 +180,91 @@ MUTANTS = [
 ]  # fmt: skip
 
 
-def verdict(number: int, copies: SimpleQueue[Path], cache: Path) -> str:
-    """What becomes of a mutant: *red*, or why nothing noticed it."""
-    name, old, new, tests = MUTANTS[number]
-    text = (PACKAGE / name).read_text("utf-8")
-    if text.count(old) != 1:
-        return f"{old!r} stands there {text.count(old)} times; mend this list"
-    copy = copies.get()
-    file = copy / "src" / "whyconv" / name
-    file.write_text(text.replace(old, new), "utf-8")
-    command = [sys.executable, "-m", "pytest", "-n0", "-x", "-q", "-p", "no:cacheprovider", tests]
-    programs = {"JAX_COMPILATION_CACHE_DIR": str(cache), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0"}
-    environment = {**os.environ, **programs, "PYTHONPATH": str(copy / "src")}
-    try:
-        code = subprocess.run(
-            command, cwd=copy, env=environment, capture_output=True, check=False, timeout=LIMIT
-        ).returncode
-    except subprocess.TimeoutExpired:
-        return "TOO SLOW"
-    finally:
-        file.write_text(text, "utf-8")
-        copies.put(copy)
-    return {0: "SURVIVED", 1: "red", 2: "red"}.get(code, f"pytest ended with {code}")
+DECIDE = (
+    "import sys; from whyconv import api; "
+    "sys.exit(int(not all(api.as_expected(each) for name in sys.argv[1:] for each in api.check(name))))"
+)
 
 
-def main(numbers: list[int]) -> int:
+@dataclass(frozen=True)
+class Mutant:
+    """A change of one file, and the command that must end with an exit code other than 0."""
+
+    file: str
+    old: str
+    new: str
+    noticed_by: str
+    """A test file, or claims."""
+    word: str = ""
+
+    @property
+    def command(self) -> list[str]:
+        if self.word:
+            return [sys.executable, "-c", DECIDE, *self.noticed_by.split()]
+        return [sys.executable, "-m", "pytest", "-n0", "-x", "-q", "-p", "no:cacheprovider", self.noticed_by]
+
+    def verdict(self, copies: SimpleQueue[Path], cache: Path) -> str:
+        """What becomes of it: *red*, or why nothing noticed it."""
+        text = (PACKAGE / self.file).read_text("utf-8")
+        if text.count(self.old) != 1:
+            return f"{self.old!r} stands there {text.count(self.old)} times; mend this list"
+        copy = copies.get()
+        file = copy / "src" / "whyconv" / self.file
+        file.write_text(text.replace(self.old, self.new), "utf-8")
+        programs = {
+            "JAX_COMPILATION_CACHE_DIR": str(cache), "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+            "PYTHONPATH": str(copy / "src"), "OPENBLAS_NUM_THREADS": "1",
+        }  # fmt: skip
+        try:
+            code = subprocess.run(
+                self.command, cwd=copy, env={**os.environ, **programs}, capture_output=True, check=False,
+                timeout=LIMIT,
+            ).returncode  # fmt: skip
+        except subprocess.TimeoutExpired:
+            return "TOO SLOW"
+        finally:
+            file.write_text(text, "utf-8")
+            copies.put(copy)
+        return {0: "SURVIVED", 1: "red", 2: "red"}.get(code, f"it ended with {code}")
+
+
+TESTED = [Mutant(*each) for each in MUTANTS]
+CHECKED = [Mutant(*rest, word=word) for word, *rest in PLANTED]
+
+
+def main(mutants: list[Mutant]) -> int:
     """Try the mutants; the exit code is 1 if one was not noticed."""
     beside = ("*.egg-info", ".venv", ".git", "whyconv-runs", "build", "__pycache__")
-    found: dict[int, tuple[str, float]] = {}
+    found: dict[Mutant, tuple[str, float]] = {}
     with tempfile.TemporaryDirectory() as place:
         copies: SimpleQueue[Path] = SimpleQueue()
-        for index in range(min(os.cpu_count() or 1, len(numbers))):
+        for index in range(min(os.cpu_count() or 1, len(mutants))):
             copy = Path(place) / f"copy-{index}"
             copies.put(shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*beside)))
 
-        def tried(number: int) -> None:
+        def tried(mutant: Mutant) -> None:
             begin = time.monotonic()
-            found[number] = verdict(number, copies, Path(place) / "programs"), time.monotonic() - begin
-            print(f"{len(found)} of {len(numbers)}: {number} {found[number][0]}", file=sys.stderr, flush=True)
+            found[mutant] = mutant.verdict(copies, Path(place) / "programs"), time.monotonic() - begin
+            count = f"{len(found)} of {len(mutants)}"
+            print(f"{count}: {found[mutant][0]}: {mutant.word or mutant.file}", file=sys.stderr, flush=True)
 
         with ThreadPoolExecutor(copies.qsize()) as threads:
-            list(threads.map(tried, numbers))
-    for number in numbers:
-        name, old, new, tests = MUTANTS[number]
-        what, seconds = found[number]
-        print(f"{number:3}  {what:8}  {seconds:4.0f} s  {name}: {old!r} -> {new!r}  ({tests})")
+            list(threads.map(tried, mutants))
+    for mutant in mutants:
+        what, seconds = found[mutant]
+        name = mutant.word or f"{mutant.file}: {mutant.old!r} -> {mutant.new!r}"
+        print(f"{what:8}  {seconds:4.0f} s  {name}  ({mutant.noticed_by})")
     red = sum(what == "red" for what, _ in found.values())
-    print(f"{red} of {len(numbers)} mutants turned a test red")
-    return int(red < len(numbers))
+    print(f"{red} of {len(mutants)} mutants were noticed")
+    return int(red < len(mutants))
+
+
+def chosen(words: list[str]) -> list[Mutant]:
+    """All mutants, or those of the given numbers; *planted* stands for the errors of planted.py."""
+    every = CHECKED if words[:1] == ["planted"] else TESTED if words else [*TESTED, *CHECKED]
+    numbers = [int(word) for word in words if word != "planted"]
+    return [every[number] for number in numbers] or every
 
 
 if __name__ == "__main__":
-    sys.exit(main([int(word) for word in sys.argv[1:]] or list(range(len(MUTANTS)))))
+    sys.exit(main(chosen(sys.argv[1:])))

@@ -1,11 +1,17 @@
-"""The list of mutants is up to date: what it breaks stands in the code, once, and its tests are there."""
+"""The lists of mutants are up to date: what they break stands in the code once, and what notices is there."""
 
 import pytest
 
-from mutants import MUTANTS, PACKAGE, ROOT
+from mutants import CHECKED, PACKAGE, ROOT, TESTED
+from whyconv import api
 
 
-@pytest.mark.parametrize(("name", "old", "new", "tests"), MUTANTS, ids=range(len(MUTANTS)))
-def test_a_mutant_can_be_made(name, old, new, tests):
-    assert (PACKAGE / name).read_text("utf-8").count(old) == 1, f"{name}: {old!r}"
-    assert new != old and (ROOT / tests).is_file(), tests
+@pytest.mark.parametrize("mutant", [*TESTED, *CHECKED], ids=lambda mutant: mutant.word or mutant.file)
+def test_a_mutant_can_be_made(mutant):
+    assert (PACKAGE / mutant.file).read_text("utf-8").count(mutant.old) == 1, mutant
+    assert mutant.new != mutant.old
+
+
+def test_what_must_notice_is_there():
+    assert all((ROOT / mutant.noticed_by).is_file() for mutant in TESTED)
+    assert all(api.chosen_claims(name) for mutant in CHECKED for name in mutant.noticed_by.split())
