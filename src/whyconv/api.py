@@ -203,13 +203,6 @@ def chosen_claims(which: str) -> list[Any]:
     return claims
 
 
-def chosen_studies(which: str) -> list[str]:
-    """The study of this name, or all studies of a paper."""
-    names = [study.name for study in registry.pieces("study")]
-    of_paper = [name for name in names if name.partition(".")[0] == which]
-    return of_paper or [registry.find("study", which).name]
-
-
 def open_runs(folder: str | Path, load: str | Path | Iterable[str | Path] = ()) -> list[Run]:
     """The studies whose rows are in a folder. Nothing is run, not even a file that the folder names.
 

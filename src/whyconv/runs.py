@@ -8,6 +8,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whyconv.criteria import UNFROZEN, Standing, standing
 from whyconv.errors import said
 from whyconv.lazy import pd
 from whyconv.measure.intervals import summarise
@@ -63,6 +64,20 @@ class Run:
     def variant(self) -> str:
         """The settings that differ from the preset's, as on the command line; empty if none do."""
         return ", ".join(changes(self.study, self.preset)) if self.preset else ""
+
+    @cached_property
+    def standing(self) -> Standing | None:
+        """The frozen criterion, and how many of the rows came after it; None if it is not frozen."""
+        keys = {point.trial.key for point in self.points}
+        good = [row for key in keys if (row := self.rows.get(key)) is not None and row.status == "ok"]
+        other = changes(self.study, self.preset, seeds=True) if self.preset else ()
+        return standing(type(self.study), good, other)
+
+    @property
+    def said_of_criterion(self) -> str:
+        """Whether the criterion was there before the rows, in a sentence."""
+        said = str(self.standing or UNFROZEN)
+        return f"{said[0].upper()}{said[1:]}."
 
     def figures(self) -> dict[str, Any]:
         """The study's charts by title."""

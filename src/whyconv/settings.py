@@ -38,8 +38,15 @@ def configure(
     return checked(study, values, name)
 
 
-def changes(study: Study, preset: str) -> list[str]:
-    """The settings, except seeds, that differ from the preset's, as assignments for --set."""
+def chosen_studies(which: str) -> list[str]:
+    """The study of this name, or all studies of a paper."""
+    names = [study.name for study in registry.pieces("study")]
+    of_paper = [name for name in names if name.partition(".")[0] == which]
+    return of_paper or [registry.find("study", which).name]
+
+
+def changes(study: Study, preset: str, seeds: bool = False) -> list[str]:
+    """The settings that differ from the preset's, as assignments for --set; ``seeds``: their number, too."""
     try:
         preset_alone = configure(study.name, preset)
     except UserError:  # no such preset, or its data are missing
@@ -47,7 +54,7 @@ def changes(study: Study, preset: str) -> list[str]:
     return [
         f"{path}={value if isinstance(value, str) else to_json(value)}"
         for path, value in _differences(_fields(study), _fields(preset_alone))
-        if path != "seeds"
+        if seeds or path != "seeds"
     ]
 
 

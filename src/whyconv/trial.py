@@ -115,3 +115,5 @@ class Row:
     environment: str = ""
     seconds: float = field(default=nan, compare=False)
     """How long the latest attempt took (nan: not known); no part of the row's identity or of comparisons."""
+    first_at: str = field(default="", compare=False)
+    """When the first attempt at the trial ended in its store ("": not known); no part of the row either."""

@@ -103,12 +103,13 @@ def test_a_folder_on_the_path_is_found_by_every_command(shelf):
     assert run.returncode == 0, run.stderr
     told = json.loads(run.stdout)
     assert (told["study"], told["verdict"], told["failed"]) == ("fourth.figure", "consistent", [])
-    assert [line["count"] for line in told["means"]] == [2, 2]
+    assert [line["count"] for line in told["means"]] == [2, 2] and told["criterion_frozen"] is None
 
     reported = here("report", "rows", "--check", "fourth")
     page = (shelf / "rows" / "report.html").read_text()
     assert reported.returncode == 0, reported.stderr
     assert "A pupil errs less often than a coin" in page and "Two and two are four." in page
+    assert "Criterion not frozen." in page and "fourth.figure: Criterion not frozen." in reported.stdout
 
 
 def test_a_paper_that_cannot_be_imported_is_named_in_a_sentence(tmp_path):

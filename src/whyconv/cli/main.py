@@ -41,7 +41,7 @@ from whyconv.runner.recompute import Recomputed, recompute
 from whyconv.runner.verify import Findings
 from whyconv.runner.verify import verify as verify_folder
 from whyconv.runs import Run, runs_of
-from whyconv.settings import configure
+from whyconv.settings import chosen_studies, configure
 from whyconv.text import count
 from whyconv.waiting import planning
 
@@ -135,7 +135,7 @@ def run(
     use(data)
     for file in load or ():
         registry.load(file)
-    names = [name for each in study for name in api.chosen_studies(each)]
+    names = [name for each in study for name in chosen_studies(each)]
     for name in names[1:]:
         configure(name, preset, set_ or (), seeds)  # refuses bad settings before the first study runs
     done = []
@@ -379,6 +379,7 @@ def _run_as_json(done: Run) -> dict[str, Any]:
         "verdict": done.verdict,
         "control_verdict": judgement.control.verdict if judgement else None,
         "numbers": dict(judgement.evidence.numbers) if judgement else {},
+        "criterion_frozen": done.standing.data() if done.standing else None,
         "outcome": done.study.outcome,
         "means": _records(done.summary),
         "tables": {title: _records(frame) for title, frame in done.tables.items()},

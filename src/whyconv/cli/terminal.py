@@ -58,7 +58,8 @@ def print_claims(claims: Sequence[Mapping[str, Any]], expected: Iterable[bool]) 
 def print_verdicts(claims: Iterable[Mapping[str, Any]], runs: Iterable[Run]) -> None:
     """One line per claim and study: verdict, name, the control's verdict, statement."""
     lines = [(c["verdict"], c["claim"], c["control_verdict"], c["statement"]) for c in claims]
-    for run in runs:
+    judged = list(runs)
+    for run in judged:
         control = run.judgement.control.verdict if run.judgement else "-"
         lines.append((run.verdict, run.study.name, control, run.variant or run.study.title))
     lines.insert(0, ("verdict", "claim or study", "control", "statement"))
@@ -71,6 +72,9 @@ def print_verdicts(claims: Iterable[Mapping[str, Any]], runs: Iterable[Run]) -> 
         style = "bold" if number == 0 else COLOURS.get(line[0], "red")
         shown = f"[{style}]{cells[0]}[/]  {cells[1]}  {cells[2]}  {safe(statement)}"
         console.print(shown, highlight=False, no_wrap=True, overflow="ignore", crop=False)
+    for run in judged:
+        if run.judgement:
+            console.print(f"[dim]{run.study.name}: {safe(run.said_of_criterion)}[/]", highlight=False)
 
 
 def print_judgement(run: Run) -> None:
@@ -88,6 +92,7 @@ def print_judgement(run: Run) -> None:
         return
     console = Console()
     console.print(f"{_coloured(run.verdict)}  [bold]{run.study.name}[/]  {safe(run.study.criterion)}")
+    console.print(f"[dim]{safe(run.said_of_criterion)}[/]", highlight=False)
     for name, value in judgement.evidence.numbers.items():
         console.print(f"  {safe(name)}: {safe(number(value))}", highlight=False)
     console.print(f"[dim]control:[/] {_coloured(judgement.control.verdict)}: {safe(run.study.broken)}")

@@ -86,6 +86,7 @@ def section(
         title=f"{study.title} ({run.variant})" if run.variant else study.title,
         reference=study.reference,
         criterion=study.criterion,
+        frozen=run.said_of_criterion,
         control_note=study.broken,
         judgement=run.judgement,
         unjudged=study.unjudged(),

@@ -61,15 +61,17 @@ class Section:
     """One study: criterion, judgement, figures, and what it takes to reproduce them.
 
     By title: ``figures`` are Altair charts, ``pictures`` SVG texts that explain the setting, ``learned`` SVG
-    texts of what was learned, ``tables`` the study's own. ``summary`` has the means of ``outcome``; ``rule``
-    holds notes such as the stopping rule; ``unjudged`` says why there is no verdict; ``failed`` has one line
-    per failed trial, and ``tracebacks`` its traceback by that line.
+    texts of what was learned, ``tables`` the study's own. ``frozen`` says whether the criterion was there
+    before the rows. ``summary`` has the means of ``outcome``; ``rule`` holds notes such as the stopping rule;
+    ``unjudged`` says why there is no verdict; ``failed`` has one line per failed trial, and ``tracebacks``
+    its traceback by that line.
     """
 
     study: str
     title: str
     reference: str = ""
     criterion: str = ""
+    frozen: str = ""
     control_note: str = ""
     judgement: Judgement | None = None
     figures: Mapping[str, Any] = field(default_factory=dict)

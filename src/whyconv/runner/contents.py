@@ -91,10 +91,16 @@ class Contents:
         return {record[0]: (record[-1], attempts.get(record[0], 0)) for record in self.records["rows"]}
 
     def rows(self) -> dict[str, Row]:
-        """The rows by key, sorted, with the seconds of the latest attempt at each."""
-        took = {each.key: each.seconds for each in self.durations()}
+        """The rows by key, sorted, with the seconds of the latest attempt and the end of the first."""
+        took, first = {}, {}
+        for each in self.durations():
+            took[each.key] = each.seconds
+            first.setdefault(each.key, each.finished_at)
         rows = sorted((unseal(record) for record in self.records["rows"]), key=lambda row: row.key)
-        return {row.key: replace(row, seconds=took.get(row.key, nan)) for row in rows}
+        return {
+            row.key: replace(row, seconds=took.get(row.key, nan), first_at=first.get(row.key, ""))
+            for row in rows
+        }
 
     def durations(self) -> list[Duration]:
         """How long every attempt took, sorted by key and attempt."""

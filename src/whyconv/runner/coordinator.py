@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -235,8 +236,8 @@ class _Run:
             environment=self._recorded(outcome.environment),
             seconds=outcome.seconds,
         )
-        self._store.put(row, outcome.seconds, outcome.traceback)  # raises if the folder is gone
-        self._rows[row.key] = row
+        first_at = self._store.put(row, outcome.seconds, outcome.traceback)  # raises if the folder is gone
+        self._rows[row.key] = replace(row, first_at=first_at)
         self.done += 1
         checkpoint.Checkpoint(self._store.folder / checkpoint.FOLDER / f"{row.key}.npz").discard()
         self._watch(

@@ -128,14 +128,19 @@ class Store:
         """What is damaged or lost, a sentence each; empty if nothing is. Reads everything."""
         return list(self.contents().sentences())
 
-    def put(self, row: Row, seconds: float, traceback: str = "") -> None:
-        """Store a row, replacing an older one with its key; it is on disk when this returns."""
+    def put(self, row: Row, seconds: float, traceback: str = "") -> str:
+        """Store a row, replacing an older one with its key; it is on disk when this returns.
+
+        Returns when the first attempt at the trial ended.
+        """
         columns = seal(row)
         with self._transaction() as connection:
             _insert(connection, "rows", columns)
             query = "SELECT coalesce(max(attempt), 0) + 1 FROM durations WHERE key = ?"
             (attempt,) = connection.execute(query, (row.key,)).fetchone()
             _insert(connection, "durations", sealed("durations", row.key, attempt, float(seconds), _now()))
+            query = "SELECT finished_at FROM durations WHERE key = ? ORDER BY attempt LIMIT 1"
+            (first,) = connection.execute(query, (row.key,)).fetchone()
             connection.execute("DELETE FROM tracebacks WHERE key = ?", (row.key,))
             if traceback:
                 _insert(connection, "tracebacks", sealed("tracebacks", row.key, traceback))
@@ -143,6 +148,7 @@ class Store:
             assert self._journal is not None
             self._journal.add({row.key: (columns[-1], attempt)})
         self.check_in_place()
+        return first
 
     def record_environment(self, description: Mapping[str, Any]) -> str:
         """Store the description of an environment; returns its id."""

@@ -121,6 +121,8 @@ class Study(Piece):
     kind: ClassVar[str] = "study"
     required: ClassVar[tuple[str, ...]] = ("title", "criterion", "broken", "presets")
     title: ClassVar[str]
+    says: ClassVar[str] = ""
+    """The sentence of the paper that the criterion is taken from, with its place; frozen with it."""
     criterion: ClassVar[str]
     """How the study judges itself, in a sentence."""
     broken: ClassVar[str]
@@ -136,7 +138,7 @@ class Study(Piece):
     """Whether ``plan`` wants more trials once it has seen rows."""
 
     thresholds: ClassVar[Mapping[str, float]] = {}
-    """The numbers of the criterion by name, frozen with it."""
+    """The numbers of the criterion by name, frozen with it: ``judge`` reads them here."""
 
     seeds: int = Field(5, ge=1, le=10_000)
     first_seed: int = Field(0, ge=0, le=1_000_000)

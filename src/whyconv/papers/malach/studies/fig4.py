@@ -11,8 +11,6 @@ from whyconv.studies import Judgement
 from whyconv.studies.images import Twin
 from whyconv.verdict import Evidence, above, below, worst
 
-MARGIN, POOR = 0.05, 0.55
-
 
 def middle(arm: str) -> str:
     """The arm where the three middle digits count."""
@@ -24,6 +22,10 @@ class Figure4(SequenceStudy, name="malach.fig4"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Figure 4"
     title: ClassVar[str] = "Parity of three digits far apart: windows do not help, nothing does among many"
+    says: ClassVar[str] = (
+        "Section 6, second experiment: 'for small n, FCN performs much better than CNN and LCN. [...] "
+        "However, for large n, all architectures perform poorly.'"
+    )
     criterion: ClassVar[str] = (
         "95 % intervals over seeds: at the smallest n the FCN is more accurate than CNN and LCN, seed by "
         "seed, by more than 0.05; at the largest n the accuracy of all three is below 0.55."
@@ -32,6 +34,7 @@ class Figure4(SequenceStudy, name="malach.fig4"):
         "the three middle digits count instead, as in Figure 3: windows see them all, and CNN and LCN must "
         "no longer do poorly."
     )
+    thresholds: ClassVar[Mapping[str, float]] = {"better by": 0.05, "poor": 0.55}
     rule: ClassVar[str] = RULE
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": QUICK,
@@ -54,10 +57,17 @@ class Figure4(SequenceStudy, name="malach.fig4"):
         *local, dense = arms
         smallest, largest = self.digits[0], self.digits[-1]
         gaps = (
-            above(MARGIN, self.gain(table, dense, arm, smallest), f"{dense} - {arm}, n={smallest}")
+            above(
+                self.thresholds["better by"],
+                self.gain(table, dense, arm, smallest),
+                f"{dense} - {arm}, n={smallest}",
+            )
             for arm in local
         )
         ends = (
-            below(POOR, self.accuracy(table, arm, largest), f"accuracy, {arm}, n={largest}") for arm in arms
+            below(
+                self.thresholds["poor"], self.accuracy(table, arm, largest), f"accuracy, {arm}, n={largest}"
+            )
+            for arm in arms
         )
         return worst(*gaps, *ends)
