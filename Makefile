@@ -2,6 +2,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 DEMO := whyconv-runs/demo
+STRESS := whyconv-runs/stress
+MINUTES ?= 10
 
 .PHONY: setup demo test check-kernels freeze mutants chaos bench versions lock clean
 
@@ -34,6 +36,10 @@ freeze: .venv/runtime
 
 mutants: .venv/dev
 	$(BIN)/python tests/mutants.py
+
+tightness: .venv/runtime
+	$(BIN)/whyconv check all --stress --minutes $(MINUTES) --out $(STRESS)
+	$(BIN)/python docs/tightness.py $(STRESS)
 
 chaos: .venv/dev
 	$(BIN)/python tests/chaos/chaos.py

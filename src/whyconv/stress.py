@@ -156,3 +156,28 @@ def _digest(claim: type[Claim]) -> str:
 @cache
 def _digest_of(files: tuple[Path, ...]) -> str:
     return hashlib.sha256(b"".join(path.read_bytes() for path in files)).hexdigest()[:16]
+
+
+def written(found: Mapping[str, Found], claims: Iterable[type[Claim]]) -> str:
+    """A table in Markdown: how near the search came to each bound, by paper."""
+    lines = []
+    for claim in claims:
+        for name, (place, case) in found[claim.name].largest.items() if claim.name in found else ():
+            where = ", ".join(f"{key} = {_short(value)}" for key, value in _plain(case.settings).items())
+            cells = (claim.reference, f"`{claim.name}`", name, f"{case.ratio:.3g}", _loose(case.ratio), where)
+            rounds = f"{place:,} of {found[claim.name].rounds:,}"
+            lines.append(" | ".join(cell.replace("|", "\\|") for cell in (*cells, rounds)))
+    head = "statement | claim | inequality | measured / bound | the bound is | at | round"
+    return "\n".join(f"| {line} |" for line in (head, " | ".join(["---"] * 7), *lines)) + "\n"
+
+
+def _short(value: Any) -> str:
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def _loose(ratio: float) -> str:
+    """
+    >>> _loose(1.0), _loose(0.8), _loose(0.04)
+    ('attained', 'loose by 1.3', 'loose by 25')
+    """
+    return "attained" if ratio > 0.999 else f"loose by {1 / ratio:.2g}" if ratio > 0 else "not touched"
