@@ -5,7 +5,7 @@ DEMO := whyconv-runs/demo
 STRESS := whyconv-runs/stress
 MINUTES ?= 10
 
-.PHONY: setup demo test check-kernels freeze mutants chaos bench versions lock clean
+.PHONY: setup demo test check-kernels freeze mutants tightness chaos bench versions lock clean
 
 setup: .venv/runtime
 

@@ -1,4 +1,4 @@
-"""Writes docs/tightness.md from the record of ``whyconv check all --stress``: python docs/tightness.py DIR."""
+"""Writes docs/tightness.md from the record of ``check all --stress``: python docs/tightness.py DIR."""
 
 import sys
 from pathlib import Path

@@ -130,6 +130,13 @@ def test_the_written_table():
     case = Instance(0.04, {"n": 3, "|x|": 0.123456})
     found = {"own.a": stress.Found("digest", 12, {"|x| <= 1": (7, case)})}
     lines = stress.written(found, [claim]).splitlines()
-    assert lines[2] == (
-        "| A paper, Lemma 1 | `own.a` | \\|x\\| <= 1 | 0.04 | loose by 25 | n = 3, \\|x\\| = 0.1235 | 7 of 12 |"
+    cells = (
+        "A paper, Lemma 1",
+        "`own.a`",
+        "\\|x\\| <= 1",
+        "0.04",
+        "loose by 25",
+        "n = 3, \\|x\\| = 0.1235",
+        "7 of 12",
     )
+    assert lines[2] == f"| {' | '.join(cells)} |"

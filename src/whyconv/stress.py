@@ -177,7 +177,7 @@ def _short(value: Any) -> str:
 
 def _loose(ratio: float) -> str:
     """
-    >>> _loose(1.0), _loose(0.8), _loose(0.04)
-    ('attained', 'loose by 1.3', 'loose by 25')
+    >>> _loose(1.0), _loose(0.5), _loose(0.04)
+    ('attained', 'loose by 2', 'loose by 25')
     """
     return "attained" if ratio > 0.999 else f"loose by {1 / ratio:.2g}" if ratio > 0 else "not touched"
