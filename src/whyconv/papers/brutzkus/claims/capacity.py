@@ -18,7 +18,7 @@ from whyconv.verdict import Evidence, Verdict
 class Theorem42(Claim, name="brutzkus.thm4.2"):
     """2^(n-1) inputs are shattered by a max-pooling network when d = 2n, so VCdim >= 2^(d/2 - 1).
 
-    n = ``positions``, d = ``pattern_dim`` = 2n. All labellings for n = 2, 3, 4, for n = 5..10 one for each seed.
+    n = ``positions``, d = ``pattern_dim`` = 2n. All labellings for n = 2, 3, 4, one per seed for n = 5..10.
     Routes: the coefficients alpha by solving Eq. 5 and by the closed form alpha_I = sum(y)/(N-1) - y_{I^c};
     then Eq. 1 on the inputs themselves, vectors in a random orthonormal basis, must return the labels.
     """
@@ -77,9 +77,9 @@ class ExactDimension(Claim, name="brutzkus.vcdim"):
     """On the support of D the VC dimension is 2 sum_{1<=s<=min(n-1,l-2)} C(l-2,s), far above 2^(d/2 - 1).
 
     Derived here; it makes Theorem 4.2 exact and shows it is not tight. n = ``positions``, l = ``patterns``,
-    d = 2n for the comparison. Routes: the closed form; and Eq. 1 on every input of the support, where the number of
-    inputs that some filter tells apart bounds the dimension from above, and the rank (exact, modulo a
-    prime) of the features of all 2^l - 1 filters "sum of some patterns" bounds it from below.
+    d = 2n for the comparison. Routes: the closed form; and Eq. 1 on every input of the support, where the
+    number of inputs that some filter tells apart bounds the dimension from above, and the rank (exact, modulo
+    a prime) of the features of all 2^l - 1 filters "sum of some patterns" bounds it from below.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, section 4 (exact value derived)"
@@ -126,10 +126,11 @@ class BadErm(Claim, name="brutzkus.bad-erm"):
 
     The paper (sections 4, 5): other empirical risk minimisers "can result in arbitrarily bad test error".
     Built here by inclusion-exclusion: right on the pattern sets of the sample, wrong on all others; n = 4,
-    l = d = 8, m = 8 d, on every seed. Its error is then exactly the probability of the sets not in the sample.
-    Routes: the law of pattern sets, and Eq. 1 on all inputs of the support. The expected error at m = 8 d and
-    the examples for expected error 1/4 follow in closed form for every n: the first tends to 1, the second grows
-    more than twofold when d grows by 2. LW_CNN's filters, trained on half of the same sample, are shown beside.
+    l = d = 8, m = 8 d, on every seed. Its error is then exactly the probability of the sets not in the
+    sample. Routes: the law of pattern sets, and Eq. 1 on all inputs of the support. The expected error at m =
+    8 d and the examples for expected error 1/4 follow in closed form for every n: the first tends to 1, the
+    second grows more than twofold when d grows by 2. LW_CNN's filters, trained on half of the same sample,
+    are shown beside.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, sections 4 and 5"

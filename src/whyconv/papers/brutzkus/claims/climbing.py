@@ -9,8 +9,10 @@ from whyconv.lazy import Floats, np
 TRIALS = 60
 
 
-def climb(seed: int, size: int, ratio: Callable[[Floats], float], trials: int = TRIALS) -> tuple[float, Floats]:
-    """The largest ratio found and its point of [0, 1]^``size``; each trial draws a third of the point anew."""
+def climb(
+    seed: int, size: int, ratio: Callable[[Floats], float], trials: int = TRIALS
+) -> tuple[float, Floats]:
+    """The largest ratio found and its point of [0, 1]^``size``; a trial draws a third of it anew."""
     rng = np.random.default_rng(seed)
     best = rng.random(size)
     largest = ratio(best)

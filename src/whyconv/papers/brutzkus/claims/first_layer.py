@@ -235,7 +235,11 @@ def _growth_evidence(broken: str, own: int, promised: Callable[[int], float]) ->
     )
     differ = pinned.schedule() + pinned.differing(
         (bounds.CLASS_SHARE, printed.EQUATION_14_MEANT),
-        *((bounds.growth(t, step), printed.lemma_5_3_growth(t, step)) for t in (1, 7) for step in pinned.STEPS),
+        *(
+            (bounds.growth(t, step), printed.lemma_5_3_growth(t, step))
+            for t in (1, 7)
+            for step in pinned.STEPS
+        ),
         *(
             (bounds.growth(t, step), printed.corollary_5_4_growth(t, step))
             for t in (2, 9)
@@ -263,9 +267,9 @@ def _growth_evidence(broken: str, own: int, promised: Callable[[int], float]) ->
 class LemmaC1(Claim, name="brutzkus.lemmaC.1"):
     """Every filter stays small: |w_i^(t)| <= eta_1 (t + 1) for all t <= T_1.
 
-    The built run (all filters r o_1, all examples positive, a small step) comes to one half as T_1 grows, since
-    |l'| is near 1/2: the constant could be halved. r <= eta_1/200 is far more than needed (r <= eta_1 would
-    do), so a larger radius breaks the lemma at t = 0 or not at all; it is compared with the second
+    The built run (all filters r o_1, all examples positive, a small step) comes to one half as T_1 grows,
+    since |l'| is near 1/2: the constant could be halved. r <= eta_1/200 is far more than needed (r <= eta_1
+    would do), so a larger radius breaks the lemma at t = 0 or not at all; it is compared with the second
     transcription.
     """
 

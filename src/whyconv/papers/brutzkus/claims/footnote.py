@@ -19,13 +19,14 @@ from whyconv.verdict import Evidence, Verdict, kept
 
 
 class ConfidenceByWidth(Claim, name="brutzkus.footnote5-width"):
-    """"The factor e^(-d) in the confidence guarantee can be improved to e^(-Theta(k))", for each d.
+    """ "The factor e^(-d) in the confidence guarantee can be improved to e^(-Theta(k))", for each d.
 
     The failure f of Lemma 5.2's event lies between e^(-k I(a/k)) / (k + 1), a the nearest count outside the
-    range, and 2 e^(-k I(1/(4d))) + 2 e^(-k I(1/d)), I(q) = q ln(q/p) + (1-q) ln((1-q)/(1-p)), p a filter's luck
-    (one term of the binomial; Chernoff's bound for both ends and both signs). So f = e^(-Theta(k)) for fixed
-    d. Theta hides d: the exponent times d tends to 0.097, that is f = e^(-Theta(k/d)). Exact for l = d = 3, 4, 5
-    and k = (8 d^3 + 1) times 1, 2, 4, 8; second route: counting in integers, d = 3. Not proved in the paper.
+    range, and 2 e^(-k I(1/(4d))) + 2 e^(-k I(1/d)), I(q) = q ln(q/p) + (1-q) ln((1-q)/(1-p)), p a filter's
+    luck (one term of the binomial; Chernoff's bound for both ends and both signs). So f = e^(-Theta(k)) for
+    fixed d. Theta hides d: the exponent times d tends to (1 - ln 2)/4, that is f = e^(-Theta(k/d)). Exact for
+    l = d = 3, 4, 5 and k = (8 d^3 + 1) times 1, 2, 4, 8; second route: counting in integers, d = 3. Not
+    proved in the paper.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, footnote 5"
@@ -101,21 +102,21 @@ def _ratios(dim: int, channels: int) -> tuple[float, float]:
     return failure / high, low / failure
 
 
-CHANNELS = 8
-"""Of the network whose starts fail often, far below 8 d^3 = 216 on purpose."""
+CHANNELS = 4
+"""Of the network whose starts fail often, far below 8 d^3 = 512 on purpose."""
 RESTARTS = 4
-TRIALS = 5
+TRIALS = 10
 """For each seed."""
 
 
 class Restarts(Claim, name="brutzkus.footnote5-restarts"):
-    """"The algorithm can be boosted with multiple restarts": s starts fail together with f^s.
+    """ "The algorithm can be boosted with multiple restarts": s starts fail together with f^s.
 
-    d = l = n = 3 and 8 channels, so that a start fails with a probability f worth reducing: its trained features
-    do not separate D. Of 4 starts on the same sample, the one with the least |v|^2 max|z|^2 on S_2 is kept, which
-    needs no knowledge of o_1 and o_2. f is estimated from starts of its own; of 100 boosted runs at least
-    1 - f^4, with f at the upper end of its interval, must separate D. Restarts do not help against a bad sample:
-    4e^(-m/36) and delta remain. The paper gives neither a rule nor a proof.
+    d = l = 4, n = 3 and 4 channels, so that a start fails with a probability f worth reducing: its trained
+    features do not separate D. Of 4 starts on the same sample, the one with the least |v|^2 max|z|^2 on S_2
+    is kept, which needs no knowledge of o_1 and o_2. f is estimated from starts of its own; of 200 boosted
+    runs at least 1 - f^4, with f at the upper end of its interval, must separate D. Restarts do not help
+    against a bad sample: 4e^(-m/36) and delta remain. The paper gives neither a rule nor a proof.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, footnote 5"
@@ -158,10 +159,12 @@ class _Start:
     def of(cls, seed: int, trial: int, number: int) -> _Start:
         """``number`` picks the start; the sample depends on seed and trial alone, with m_1 = m_2 = 60."""
         data = np.random.default_rng([45, seed, trial])
-        first, second = (pattern_sets.draw_counts(data, 60, 3, 3) for _ in range(2))
+        first, second = (pattern_sets.draw_counts(data, 60, 3, 4) for _ in range(2))
         step = float(bounds.largest_step(CHANNELS, 10))
         schedule = Schedule(CHANNELS, 10, step, bounds.largest_radius(step))
-        scores, readout = first_layer.initial(np.random.default_rng([46, seed, trial, number + 1]), schedule, 3)
+        scores, readout = first_layer.initial(
+            np.random.default_rng([46, seed, trial, number + 1]), schedule, 4
+        )
         trained = first_layer.descend_on_sets(first, scores, readout, schedule)[-1]
         label, mask = np.nonzero(second)
         rows = np.where(label == 0, 1.0, -1.0)[:, None] * pattern_sets.features(trained)[label, mask]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
+from itertools import pairwise
 from itertools import product as pairs_of
 from math import ceil, log, sqrt
 from typing import ClassVar
@@ -64,12 +65,13 @@ class Theorem51Error(Claim, name="brutzkus.thm5.1-error"):
     2BR/sqrt(m_2) + (1+BR) sqrt(2 ln(2/delta)/m_2), delta = 0.05, B R measured: B is the least norm that
     separates all of D, R the largest feature norm; the share of runs within it is judged against the
     probability promised. Where this bound is below 1 every exact error is 0, so such runs could not tell it
-    from a bound in 1/m. Hence two more conditions. At small m, where errors are not 0 and the bound is vacuous,
-    doubling m must lower the mean error at least by sqrt(2). And the bound must be the sum of its parts
-    (Shalev-Shwartz & Ben-David, Theorem 26.5), computed on orthonormal inputs, where they are attained: twice the
-    Rademacher complexity, over all signs, and the range 1 + BR of the loss times sqrt(2 ln(2/delta)/m).
-    With the proof's 51,200 d the bound is informative from millions of examples on (run at m = 2 * 10^7, d = 3).
-    Second route of the error at small m: vectors, the readout from all examples, all inputs of the support.
+    from a bound in 1/m. Hence two more conditions. At small m, where errors are not 0 and the bound is
+    vacuous, doubling m must lower the mean error at least by sqrt(2). And the bound must be the sum of its
+    parts (Shalev-Shwartz & Ben-David, Theorem 26.5), computed on orthonormal inputs, where they are attained:
+    twice the Rademacher complexity, over all signs, and the range 1 + BR of the loss times sqrt(2
+    ln(2/delta)/m). With the proof's 51,200 d the bound is informative from millions of examples on (run at m
+    = 2 * 10^7, d = 3). Second route of the error at small m: vectors, the readout from all examples, all
+    inputs of the support.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Theorem 5.1 (2)"
@@ -90,10 +92,7 @@ class Theorem51Error(Claim, name="brutzkus.thm5.1-error"):
 
         kind = broken if broken in ("class", "shuffled") else ""
         runs = [
-            (dim, m, *_solved(dim, m, seed, kind))
-            for dim in DIMENSIONS
-            for m in LARGE
-            for seed in seeds()
+            (dim, m, *_solved(dim, m, seed, kind)) for dim in DIMENSIONS for m in LARGE for seed in seeds()
         ]
         limits = [bound(product, m // 2) for _, m, _, product in runs]
         promised = [
@@ -108,19 +107,23 @@ class Theorem51Error(Claim, name="brutzkus.thm5.1-error"):
         slower = [
             value
             for dim in (4, 6)
-            for few, more in zip(SMALL, SMALL[1:], strict=False)
+            for few, more in pairwise(SMALL)
             for value in sqrt(2) * mean[dim, more] - mean[dim, few]
         ]
         falls = below(0.0, mean_interval(slower), "sqrt(2) error(2m) - error(m), m = 4, 8")
         by_parts = max(
-            abs(bound(product, m) / _by_parts(product, m) - 1) for product, m in ((4.0, 6), (2.0, 10), (9.0, 8))
+            abs(bound(product, m) / _by_parts(product, m) - 1)
+            for product, m in ((4.0, 6), (2.0, 10), (9.0, 8))
         )
         on_inputs, on_sets = _errors_by_two_routes()
         gap = float(np.abs(on_inputs - on_sets).max())
         differ = pinned.schedule() + pinned.differing(
             *((bounds.proved_norm_product(d), printed.squares_product(d)) for d in (1, 3, 7)),
             *((bounds.lucky_failure(d), -float(printed.corollary_5_4_probability(d, 9)[1])) for d in (3, 6)),
-            *((bounds.share_failure(m), -float(printed.theorem_5_1_probability(0, 3, m)[2])) for m in (9, 256)),
+            *(
+                (bounds.share_failure(m), -float(printed.theorem_5_1_probability(0, 3, m)[2]))
+                for m in (9, 256)
+            ),
         )
         products = [product for _, _, _, product in runs]
         sound: Verdict = "consistent"
@@ -204,8 +207,8 @@ def _small_errors(dim: int, samples: int, broken: str) -> Floats:
 def _by_parts(norm_product: float, samples: int) -> float:
     """Theorem 26.5 on ``samples`` orthonormal inputs and vectors of norm at most B = sqrt(``norm_product``).
 
-    The Rademacher complexity is E sup_w w . sum_i sigma_i x_i / m = B E |sum_i sigma_i x_i| / m, over all signs.
-    The hinge loss 1 - y w . x is largest at w = -y B x / |x|.
+    The Rademacher complexity is E sup_w w . sum_i sigma_i x_i / m = B E |sum_i sigma_i x_i| / m, over all
+    signs. The hinge loss 1 - y w . x is largest at w = -y B x / |x|.
     """
     inputs, norm = np.eye(samples), sqrt(norm_product)
     signs = np.array(list(pairs_of((1.0, -1.0), repeat=samples)))
@@ -240,10 +243,10 @@ class AppendixA(Claim, name="brutzkus.appendix-a"):
     summing to one, z scaled to norm at most 1; that is, step sizes inverse to the total pull, as in Ji &
     Telgarsky. Provable for the exponential loss in at most 8 ln(m)/gamma^2 steps (``proved_margin``, of which
     it is the solution); the logistic loss must obey the same. Both losses are run by two routes, on the
-    readout and on inner products, which must take equally many steps. 1/gamma^2 = B^2 R^2 <= 51,200 d makes it
-    O(d). Measured, 1/gamma^2 is about 2 for every d and one step is enough; before training it grows like d^2,
-    and those features are checked too. On two nearly opposite rows, one of weight 1/m, a quarter of the proved
-    number is needed.
+    readout and on inner products, which must take equally many steps. 1/gamma^2 = B^2 R^2 <= 51,200 d makes
+    it O(d). Measured, 1/gamma^2 is about 2 for every d and one step is enough; before training it grows like
+    d^2, and those features are checked too. On two nearly opposite rows, one of weight 1/m, a quarter of the
+    proved number is needed.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, appendix A (after Ji & Telgarsky 2019)"
@@ -259,7 +262,9 @@ class AppendixA(Claim, name="brutzkus.appendix-a"):
         built = _count(*_nearly_opposite(0.1, 100), 100, broken)
         both = [case for table in (trained, fresh) for cases in table.values() for case in cases]
         enough = all(case.most <= case.allowed for case in (*both, built))
-        linear = max(case.inverse / bounds.proved_norm_product(d) for d, cases in trained.items() for case in cases)
+        linear = max(
+            case.inverse / bounds.proved_norm_product(d) for d, cases in trained.items() for case in cases
+        )
         same = all(case.same for case in (*both, built))
         certified = max(case.duality_gap for case in (*both, built))
         solved = max(
@@ -303,13 +308,15 @@ class AppendixA(Claim, name="brutzkus.appendix-a"):
             return case.exponential / case.allowed
 
         found, point = climb(seed, 11, ratio, trials=40)
-        return {"steps to half the margin / proved": Instance(found, {"seed": seed, "m": 3 + int(500 * point[0])})}
+        return {
+            "steps to half the margin / proved": Instance(found, {"seed": seed, "m": 3 + int(500 * point[0])})
+        }
 
 
 @dataclass(frozen=True)
 class _Steps:
-    """Steps to half the margin for both losses, whether two routes agree on them, 1/gamma^2, the allowed number,
-    the gap of gamma's bounds."""
+    """Steps to half the margin for both losses, whether two routes agree on them, 1/gamma^2, the allowed
+    number, the gap of gamma's bounds."""
 
     logistic: int
     exponential: int
@@ -342,9 +349,12 @@ def _count(rows: Floats, weights: Floats, samples: int, broken: str) -> _Steps:
     allowed = second_layer.half_margin_steps(gamma, samples)
     target, cap, constant = gamma / 2, ceil(allowed), broken == "constant"
     gram = rows @ rows.T
-    plain = [second_layer.steps_to_margin(rows, weights, target, cap, kind, constant) for kind in (False, True)]
+    plain = [
+        second_layer.steps_to_margin(rows, weights, target, cap, kind, constant) for kind in (False, True)
+    ]
     by_gram = [
-        second_layer.steps_to_margin_by_gram(gram, weights, target, cap, kind, constant) for kind in (False, True)
+        second_layer.steps_to_margin_by_gram(gram, weights, target, cap, kind, constant)
+        for kind in (False, True)
     ]
     allowed = allowed / 8 if broken == "number" else allowed
     return _Steps(plain[0], plain[1], plain == by_gram, separator.norm2, allowed, upper / lower - 1)

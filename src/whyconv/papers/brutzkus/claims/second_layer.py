@@ -37,7 +37,9 @@ from whyconv.verdict import Evidence, Verdict, kept
 def _runs(**breaks: Any) -> list[Run]:
     """The drawn runs of all sizes and seeds."""
     return [
-        layerwise.run(*size, half=HALF, steps=STEPS, seed=seed, **breaks) for size in SIZES for seed in seeds()
+        layerwise.run(*size, half=HALF, steps=STEPS, seed=seed, **breaks)
+        for size in SIZES
+        for seed in seeds()
     ]
 
 
@@ -166,7 +168,10 @@ def _pinned_separator() -> int:
         *((bounds.separator_entry(*point), printed.separator_entry(*point)) for point in points),
         *((bounds.proved_norm_product(d), printed.squares_product(d)) for d in (1, 3, 7)),
         *(
-            (bounds.proved_norm_product(d), printed.separator_square(*point) * printed.feature_square(*point[1:]))
+            (
+                bounds.proved_norm_product(d),
+                printed.separator_square(*point) * printed.feature_square(*point[1:]),
+            )
             for point in points
             for d in point[:1]
         ),
@@ -179,10 +184,14 @@ def _least_products() -> tuple[float, float]:
     found = []
     for when in (-1, 0):
         rows = [
-            layerwise.support_rows(layerwise.run(*size, half=HALF, steps=STEPS, seed=seeds()[0]).scores[when], size[2])
+            layerwise.support_rows(
+                layerwise.run(*size, half=HALF, steps=STEPS, seed=seeds()[0]).scores[when], size[2]
+            )
             for size in SIZES
         ]
-        found.append(max(max_margin.least_norm(each).norm2 * float((each**2).sum(axis=1).max()) for each in rows))
+        found.append(
+            max(max_margin.least_norm(each).norm2 * float((each**2).sum(axis=1).max()) for each in rows)
+        )
     return found[0], found[1]
 
 
@@ -203,7 +212,11 @@ def _edge(point: Floats) -> tuple[_Separated, dict[str, int | float]]:
     groups.append((other.tolist(), 1, channels - sum(counts)))
     sample = (positives, 12 - positives)
     run = extremal.grouped(dim, dim, 3, groups, sample, steps=steps)
-    return _Separated.of(run, np.array([1.0, -1.0, 0.0]), dim), {"d": dim, "T_1": steps, "positives": positives}
+    return _Separated.of(run, np.array([1.0, -1.0, 0.0]), dim), {
+        "d": dim,
+        "T_1": steps,
+        "positives": positives,
+    }
 
 
 MARKS = (1, 10, 100, 1000, 3000)
@@ -214,8 +227,8 @@ SHARED = 100
 @dataclass(frozen=True)
 class _Descent:
     """LW_CNN's second loop on S_2 with eta_2 = 0.99 x 8k: distinct rows y z(x) and their weights, losses at
-    every step, readouts and total pulls F at the marks, eta_2 x smoothness, the largest curvature found / that
-    smoothness, and how far the plain route's loss is off."""
+    every step, readouts and total pulls F at the marks, eta_2 x smoothness, the largest curvature found /
+    that smoothness, and how far the plain route's loss is off."""
 
     rows: NDArray
     weights: NDArray
@@ -257,7 +270,7 @@ class _Descent:
 
 
 def _curvature(every: Floats) -> float:
-    """The second difference of the loss at 0, where it is largest, along the features' first singular vector."""
+    """The second difference of the loss at 0, where it is largest, along the first singular vector."""
     top = np.linalg.svd(every, full_matrices=False)[2][0]
     products = 1e-3 * every @ top / np.linalg.norm(every, axis=1).max()
     change = np.logaddexp(0, products) + np.logaddexp(0, -products) - 2 * np.log(2)
@@ -293,12 +306,12 @@ def _one_flipped(indices: Ints, labels: Ints) -> Ints:
 class Theorem51Loss(Claim, name="brutzkus.thm5.1-loss"):
     """The second layer's loss tends to zero: lim L_2(W^(T_1), a^(T_2)) = 0 as T_2 grows.
 
-    eta_2 just below 8k. A finite run shows no limit, so every drawn run must obey a proved bound that tends to
-    zero, L_2(t) <= (e^(-min margin) + ln(t)^2 |a^|^2 / (2 eta_2)) / t; it needs only a separator and a step
-    below 1/smoothness, both verified. The bound is compared with what it bounds, L_2(u) + |u - a|^2 / (2 eta t)
-    at u = a + ln(t) a^: never below, and equal to it in the limit on two opposite rows, where a descent also
-    comes to two thirds of it. The smoothness is compared with the curvature found at 0, where it is attained.
-    Routes of the descent: every example and channel, and the Gram matrix of distinct rows.
+    eta_2 just below 8k. A finite run shows no limit, so every drawn run must obey a proved bound that tends
+    to zero, L_2(t) <= (e^(-min margin) + ln(t)^2 |a^|^2 / (2 eta_2)) / t; it needs only a separator and a
+    step below 1/smoothness, both verified. The bound is compared with what it bounds, L_2(u) + |u - a|^2 / (2
+    eta t) at u = a + ln(t) a^: never below, and equal to it in the limit on two opposite rows, where a
+    descent also comes to two thirds of it. The smoothness is compared with the curvature found at 0, where it
+    is attained. Routes of the descent: every example and channel, and the Gram matrix of distinct rows.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Theorem 5.1 (1)"
@@ -385,7 +398,7 @@ def _loss_ratio(rows: Floats, weights: Floats, norm2: float, steps: int) -> floa
 
 
 def _opposite_rows() -> tuple[float, float]:
-    """(1, g) and (-1, g), g^2 = 1/8: the largest loss / certificate, and its tightness at the last of LATE."""
+    """(1, g) and (-1, g), g^2 = 1/8: the largest loss / certificate, and its tightness at t = 10^6."""
     low = 8**-0.5
     rows, weights = np.array([[1.0, low], [-1.0, low]]), np.full(2, 0.5)
     norm2 = 1 / low**2
@@ -405,13 +418,13 @@ def _random_rows(point: Floats) -> tuple[Floats, Floats]:
 class Theorem51Direction(Claim, name="brutzkus.thm5.1-direction"):
     """The readout turns to the max-margin solution on S_2: a^(t)/|a^(t)| tends to a^/|a^| (Eq. 24).
 
-    A limit says nothing about any finite time, and its approach is logarithmic. Two things are certain at each
-    t, and every drawn run must obey them at t = 1, 10, ..., 3000. (a) The cosine is at least a proved bound that
-    tends to 1 (``direction_certificate``), although far from it at these times. (b) It is at least the margin
-    of a^(t) over the largest margin: a^ is the projection of 0 on the vectors with margin 1. No other direction
-    has (b) for long. a^ comes from quadratic programming and is certified by duality. Whether the cosine
-    rises all the time, or how far it comes, Eq. 24 does not say. *Consistent* at best, as no finite run shows
-    a limit.
+    A limit says nothing about any finite time, and its approach is logarithmic. Two things are certain at
+    each t, and every drawn run must obey them at t = 1, 10, ..., 3000. (a) The cosine is at least a proved
+    bound that tends to 1 (``direction_certificate``), although far from it at these times. (b) It is at least
+    the margin of a^(t) over the largest margin: a^ is the projection of 0 on the vectors with margin 1. No
+    other direction has (b) for long. a^ comes from quadratic programming and is certified by duality. Whether
+    the cosine rises all the time, or how far it comes, Eq. 24 does not say. *Consistent* at best, as no
+    finite run shows a limit.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Eq. 24 (after Soudry et al. 2018)"
@@ -495,7 +508,9 @@ class Theorem51Direction(Claim, name="brutzkus.thm5.1-direction"):
                 step * float(losses[0]),
             )
             share = (readouts @ rows.T).min(axis=1) / lengths / gamma
-            return float(((1 - cosine) / (1 - proved)).max()), float((share / np.abs(cosine)).max()) / (1 + AGREE)
+            return float(((1 - cosine) / (1 - proved)).max()), float((share / np.abs(cosine)).max()) / (
+                1 + AGREE
+            )
 
         found, _ = climb(seed, 15, lambda point: ratios(point)[0])
         projected, _ = climb(seed, 15, lambda point: ratios(point)[1])

@@ -30,7 +30,7 @@ def grouped(
     step_factor: float = 1.0,
     radius_factor: float = 1.0,
 ) -> Run:
-    """A run of these groups on ``sample`` = (positive, negative) examples; factors as in ``layerwise.run``."""
+    """A run of these groups on ``sample`` = (positive, negative) examples; factors as in ``run``."""
     theorem = first_layer.Schedule.of_theorem(pattern_dim, steps)
     if sum(count for _, _, count in groups) > theorem.channels:
         raise ValueError("the groups have more filters than the network")
@@ -63,7 +63,8 @@ def aligned(steps: int, step_factor: float = 1.0, radius_factor: float = 1.0) ->
 def slowest_growth(
     own: int, rare: int, others: int, steps: int, step_factor: float = 1.0, pattern_dim: int = 4
 ) -> Run:
-    """Lucky filters that hardly see o_1 (``own`` = 0; o_2 if 1) at first, and mostly the other class's pattern.
+    """Lucky filters that hardly see o_1 (``own`` = 0; o_2 if 1) at first, and mostly the other class's
+    pattern.
 
     S_1 has ``rare`` examples of their class and ``others`` of the other one. All k filters are lucky, so the
     outputs grow as fast as they can, which slows the growth of the filters. l = d, n = 2.
@@ -72,9 +73,7 @@ def slowest_growth(
     direction[own], direction[1 - own] = SMALL, 1.0
     group = (direction.tolist(), 1 if own == 0 else -1, bounds.least_channels(pattern_dim))
     sample = (rare, others) if own == 0 else (others, rare)
-    return grouped(
-        pattern_dim, pattern_dim, 2, [group], sample, steps=steps, step_factor=step_factor
-    )
+    return grouped(pattern_dim, pattern_dim, 2, [group], sample, steps=steps, step_factor=step_factor)
 
 
 def least_margin(
@@ -92,9 +91,7 @@ def least_margin(
     doubtful = np.zeros(patterns)
     doubtful[1], doubtful[3] = 1.0, 1.0 - SMALL
     groups = [(slow.tolist(), 1, -int(-fewest // 1)), (doubtful.tolist(), -1, int(most))]
-    run = grouped(
-        pattern_dim, patterns, 3, groups, (1, 2), steps=steps, radius_factor=radius_factor
-    )
+    run = grouped(pattern_dim, patterns, 3, groups, (1, 2), steps=steps, radius_factor=radius_factor)
     return run, np.array([1.0, -1.0])
 
 

@@ -53,7 +53,7 @@ def update_bound(norm2: float, radius2: float, slope: float, step: float, start:
 
 
 def update_bound_by_solving(norm2: float, radius2: float, slope: float, step: float, start: float) -> float:
-    """The largest t that the inequality in :func:`update_bound` allows, by bisection; equal to it for start 0."""
+    """The largest t that the inequality of :func:`update_bound` allows, by bisection; equal for start 0."""
 
     def allowed(t: float) -> bool:
         reach = sqrt(start**2 + t * (2 * step + step**2 * radius2))
@@ -97,8 +97,8 @@ def count_updates(
 
     The network of :func:`update_bound`, with ``neurons`` = 2k and Gaussian W_0 scaled to norm ``start``,
     on the paper's distribution in pattern coordinates (inner products are those of any orthonormal
-    patterns). Examples are scored in blocks up to the next one that needs an update. Each ``copies`` neurons start
-    equal; they stay equal, and act as one neuron of the network with that many times fewer.
+    patterns). Examples are scored in blocks up to the next one that needs an update. Each ``copies`` neurons
+    start equal; they stay equal, and act as one neuron of the network with that many times fewer.
     The readout is +-``neurons``^-``power``; the bound is for 1/2.
     """
     weights = rng.standard_normal((neurons // copies, positions * patterns))
@@ -133,7 +133,8 @@ def count_updates_by_kernel(
     start: float = 1e-3,
     quiet: int = 2000,
 ) -> int:
-    """The same from the same draws without weights: an update adds step y a_i psi' x . x' to neuron i's score.
+    """The same from the same draws without weights: an update adds step y a_i psi' x . x' to neuron i's
+    score.
 
     x . x' is the number of positions at which two inputs have the same pattern. The scores of a block are
     kept; those of later blocks are rebuilt from all updates so far.

@@ -73,12 +73,13 @@ def direction_certificate(
 ) -> Floats:
     """A proved lower bound on cos(a^(t), a^), a^ the max-margin vector, that tends to 1 with ``total``.
 
-    ``total`` = F = sum over steps of eta G, G = sum_i weight_i / (1 + e^(m_i)), m_i = rows_i . a, grows without
-    limit as a does. ``gamma`` is the largest margin, ``start`` = (a^(0) . a^/|a^|, |a^(0)|), ``least_weight``
-    = min_i weight_i, ``radius`` = R >= |rows_i|, ``first`` = eta L_2(a^(0)). A step adds at least gamma eta G to
-    a . a^/|a^|. With q_i = weight_i / (1 + e^(m_i)) <= weight_i e^(-m_i) it adds 2 eta sum q_i m_i + eta^2
-    |sum q_i rows_i|^2 to |a|^2, where sum q_i m_i <= G ln(1/G) <= G (gamma |a| + c), c = ln(2/least_weight),
-    since some m_i <= gamma |a|; and eta G <= eta L_2 <= ``first``, as losses fall. By induction
+    ``total`` = F = sum over steps of eta G, G = sum_i weight_i / (1 + e^(m_i)), m_i = rows_i . a, grows
+    without limit as a does. ``gamma`` is the largest margin, ``start`` = (a^(0) . a^/|a^|, |a^(0)|),
+    ``least_weight`` = min_i weight_i, ``radius`` = R >= |rows_i|, ``first`` = eta L_2(a^(0)). A step adds at
+    least gamma eta G to a . a^/|a^|. With q_i = weight_i / (1 + e^(m_i)) <= weight_i e^(-m_i) it adds 2 eta
+    sum q_i m_i + eta^2 |sum q_i rows_i|^2 to |a|^2, where sum q_i m_i <= G ln(1/G) <= G (gamma |a| + c), c =
+    ln(2/least_weight), since some m_i <= gamma |a|; and eta G <= eta L_2 <= ``first``, as losses fall. By
+    induction
 
         |a^(t)| <= gamma F + sqrt(|a^(0)|^2 + (2 c + R^2 first) F).
 
@@ -96,9 +97,10 @@ def steps_to_margin(
 ) -> int:
     """Steps of normalised descent from zero until min_i rows_i . a / |a| >= target; cap + 1 if never.
 
-    a += rows.T q / 2, q_i proportional to weight_i e^(-rows_i . a), or to weight_i / (1 + e^(rows_i . a)) for the
-    logistic loss, and summing to one: the step size is inverse to the total pull, the "aggressive" schedule of
-    Ji & Telgarsky (2019c). With ``constant`` steps, q is not normalised. Rows are of length at most one.
+    a += rows.T q / 2, q_i proportional to weight_i e^(-rows_i . a), or to weight_i / (1 + e^(rows_i . a)) for
+    the logistic loss, and summing to one: the step size is inverse to the total pull, the "aggressive"
+    schedule of Ji & Telgarsky (2019c). With ``constant`` steps, q is not normalised. Rows are of length at
+    most one.
     """
     readout = np.zeros(rows.shape[1])
     for t in range(1, cap + 1):
