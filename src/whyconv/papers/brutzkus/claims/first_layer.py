@@ -219,9 +219,9 @@ def _growth_evidence(broken: str, own: int, promised: Callable[[int], float]) ->
     if broken == "share":
         share, (rare, rest) = Fraction(2, 9), (2, 7)
     scale = 5 / 9 if broken == "constant" else 1.0
-    factor = {"step_factor": 64.0} if broken == "step" else {}
-    runs = drawn(**factor)
-    extreme = measure(extremal.slowest_growth(own, rare, rest, steps=20, **factor))
+    factor = 64.0 if broken == "step" else 1.0
+    runs = drawn(step_factor=factor) if broken == "step" else drawn()
+    extreme = measure(extremal.slowest_growth(own, rare, rest, steps=20, step_factor=factor))
 
     def good(run: Measured) -> bool:
         return run.growth[own] * scale >= 1 and run.others[own] <= 1 + ROUNDING and run.wrong[own] == 0

@@ -64,16 +64,16 @@ class SeparatorOfProof(Claim, name="brutzkus.separator"):
     }
 
     def decide(self, broken: str) -> Evidence:
-        factor = {"radius_factor": 10.0} if broken == "radius" else {}
+        factor = 10.0 if broken == "radius" else 1.0
         tall, wide = (0.1 if broken == "height" else 1.0), (100.0 if broken == "product" else 1.0)
-        everything = _runs(**factor)
+        everything = _runs(radius_factor=factor) if broken == "radius" else _runs()
         drawn = [
             _Separated.of(run, _signs(run, broken == "sign"), run.patterns, tall)
             for run in everything
             if run.class_share >= bounds.CLASS_SHARE and _in_range(run)
         ]
         worst = [
-            _Separated.of(*extremal.least_margin(dim, patterns, **factor), patterns, tall)
+            _Separated.of(*extremal.least_margin(dim, patterns, radius_factor=factor), patterns, tall)
             for dim, patterns in ((4, 4), (6, 6), (8, 4))
         ]
         large = [
@@ -334,7 +334,7 @@ class Theorem51Loss(Claim, name="brutzkus.thm5.1-loss"):
             margins = descent.rows @ run.readout
             bound = second_layer.loss_certificate(times, margins.min(), separator.norm2, descent.step)
             certified = max(certified, float((descent.losses[2:] / bound).max()))
-            late = second_layer.loss_certificate(LATE, margins.min(), separator.norm2, descent.step)
+            late = second_layer.loss_certificate(np.array(LATE), margins.min(), separator.norm2, descent.step)
             direct = _direct(LATE, descent.rows, descent.weights, margins, separator.vector, descent.step)
             above = max(above, float((direct / late).max()))
         near, sharp = _opposite_rows()
