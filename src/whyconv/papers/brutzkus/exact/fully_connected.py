@@ -132,6 +132,7 @@ def count_updates_by_kernel(
     step: float = 100.0,
     start: float = 1e-3,
     quiet: int = 2000,
+    power: float = 0.5,
 ) -> int:
     """The same from the same draws without weights: an update adds step y a_i psi' x . x' to neuron i's
     score.
@@ -141,7 +142,7 @@ def count_updates_by_kernel(
     """
     first = rng.standard_normal((neurons, positions * patterns)).reshape(neurons, positions, patterns)
     first *= start / np.linalg.norm(first)
-    output = np.repeat([1.0, -1.0], [neurons // 2, neurons - neurons // 2]) / sqrt(neurons)
+    output = np.repeat([1.0, -1.0], [neurons // 2, neurons - neurons // 2]) / neurons**power
     past, moves, silent = np.zeros((0, positions), int), np.zeros((neurons, 0)), 0
     while silent < quiet:
         block, labels = max_pooling.sample(rng, 500, positions, patterns)
