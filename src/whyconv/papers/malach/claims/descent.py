@@ -1,11 +1,11 @@
 """Malach & Shalev-Shwartz, Lemmas 8 and 9 and Theorem 10: how far gradient descent moves, and what it costs.
 
-Checked at every step of exact descents over all 2^n inputs, three kinds of them. *Drawn*: 20 problems (target,
-position, distribution, filters) at n = 4, k = 2, q = 40,000 on the compressed network. *Small*: 20 problems at
-q = 16 by two routes that share no code, labels, distribution and u* included (:mod:`.routes`), with steps large
-enough to bend everything, and one that stands on the hinge's kink. *Crowds*: constructed starts where all
-filters and windows pull in one direction, which come as near to the bounds as their proofs allow; the lemmas
-hold for every start. ``step`` = eta.
+Checked at every step of exact descents over all 2^n inputs, three kinds of them. *Drawn*: 20 problems
+(target, position, distribution, filters) at n = 4, k = 2, q = 40,000 on the compressed network. *Small*: 20
+problems at q = 16 by two routes that share no code, labels, distribution and u* included (:mod:`.routes`),
+with steps large enough to bend everything, and one that stands on the hinge's kink. *Crowds*: constructed
+starts where all filters and windows pull in one direction, which come as near to the bounds as their proofs
+allow; the lemmas hold for every start. ``step`` = eta.
 """
 
 from __future__ import annotations
@@ -199,10 +199,10 @@ def _lemma_8_pairs() -> list[tuple[float, Fraction]]:
 class Lemma9(Claim, name="malach.lemma9"):
     """For every u*, |L(u*, W^(T)) - L(u*, W^(0))| <= c eta^2 T^2 n k sqrt(q) sum_j |u*^(j)|.
 
-    Readouts u* tried: Lemma 6's, its negative (every hinge active), drawn ones on all windows, and one that is
-    the same on all filters of all windows. Copies of one filter may share one value: only their sum counts for
-    L, and equal values have the least norm. The constant is not sharp: as in Lemma 8, T (T-1)/2 and n - k + 1
-    do for T^2 and n, and that is attained up to 1 %.
+    Readouts u* tried: Lemma 6's, its negative (every hinge active), drawn ones on all windows, and one that
+    is the same on all filters of all windows. Copies of one filter may share one value: only their sum
+    counts for L, and equal values have the least norm. The constant is not sharp: as in Lemma 8, T (T-1)/2
+    and n - k + 1 do for T^2 and n, and that is attained up to 1 %.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Lemma 9"
@@ -244,7 +244,7 @@ class Lemma9(Claim, name="malach.lemma9"):
 
 
 def _shifts(cases: Sequence[Case], broken: str) -> tuple[float, float]:
-    """max over t and probes of |L(u*, W^(t)) - L(u*, W^(0))| / Lemma 9's bound; and / the sharper one, t >= 2.
+    """max over t and probes of |L(u*, W^(t)) - L(u*, W^(0))| / Lemma 9's bound, and / the sharper one.
 
     In a crowd without room nothing moves; what is below 1e-15 counts as nothing.
     """
@@ -311,8 +311,8 @@ class Theorem10(Claim, name="malach.thm10"):
     """Online GD on convex f_t: mean f_t(theta_t) <= mean f_t(theta*) + the three printed terms; any theta*.
 
     The terms: |theta*|^2 / (2 eta T), |theta_1| mean |grad_t|, eta mean |grad_t|^2. Shown with eta/2 in the
-    last one, which is best possible, and so are the other two: equal linear f_t with theta_1 along their slope
-    attain it. Routes: f_t = L(., W^(t)) along the compressed and the plain descents; maxima of affine
+    last one, which is best possible, and so are the other two: equal linear f_t with theta_1 along their
+    slope attain it. Routes: f_t = L(., W^(t)) along the compressed and the plain descents; maxima of affine
     functions, drawn anew at every step, on plain vectors with theta_1 != 0.
     """
 
@@ -378,7 +378,7 @@ def _share(path: Path, step: float, norms: NDArray) -> NDArray:
 
 
 def _pieces(rng: np.random.Generator, steps: int, repeated: bool) -> tuple[NDArray, NDArray]:
-    """Slopes (T, 4, 3) and offsets (T, 4) of maxima of four affine functions, one for all t if ``repeated``."""
+    """Slopes (T, 4, 3) and offsets (T, 4) of maxima of affine functions; one for all t if ``repeated``."""
     drawn = 1 if repeated else steps
     slopes = np.broadcast_to(rng.standard_normal((drawn, 4, 3)), (steps, 4, 3))
     return slopes, np.broadcast_to(rng.standard_normal((drawn, 4)), (steps, 4))
@@ -387,8 +387,8 @@ def _pieces(rng: np.random.Generator, steps: int, repeated: bool) -> tuple[NDArr
 def _sequence(seed: int, concave: bool, factors: tuple[float, float, float]) -> tuple[float, float]:
     """Largest excess over Theorem 10's right side, and with ``factors`` on its terms, over 12 sequences.
 
-    Half of them repeat one function. theta* is a drawn vector or -eta T times the mean slope of one piece, the
-    best rival a linear f_t could have.
+    Half of them repeat one function. theta* is a drawn vector or -eta T times the mean slope of one piece,
+    the best rival a linear f_t could have.
     """
     rng = np.random.default_rng([10, seed])
     stated = scaled = -inf

@@ -1,4 +1,4 @@
-"""k-pattern problems set up a second time, straight from the paper's definitions: labels, law of inputs and u*.
+"""k-pattern problems set up a second time, from the paper's definitions: labels, law of the inputs, u*.
 
 Python loops over tuples of -1 and 1, integers and fractions; u* by least squares. Nothing is imported from
 :mod:`.k_patterns` or :mod:`.window_descent`, so labels that are off by a window, or a law that is another
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from math import prod
 
 from whyconv.lazy import Floats, np
@@ -50,7 +50,7 @@ def probability(law: str, x: Word) -> Fraction:
     if law == "biased":
         return prod((likely if bit == 1 else rare for bit in x), start=Fraction(1))
     if law == "markov":
-        steps = zip(x, x[1:], strict=False)
+        steps = pairwise(x)
         return prod((likely if old == new else rare for old, new in steps), start=Fraction(1, 2))
     return Fraction(all(bit == 1 for bit in x))
 

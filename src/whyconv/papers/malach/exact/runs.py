@@ -94,6 +94,27 @@ def drawn(n_bits: int, k_window: int, width: int, seeds: Sequence[int], *, share
     return Batch(n_bits, k_window, *(np.concatenate(part) for part in parts))
 
 
+def scarce(n_bits: int, k_window: int, width: int, *, shared: bool = True) -> Batch:
+    """The parity at the last window, uniform bits, and the start with the largest |u*| that Lemma 6 allows.
+
+    All types but one have q 2^(-k-1) filters, half of their mean.
+    """
+    windows, types = k_patterns.window_count(n_bits, k_window), 2**k_window
+    counts = np.full((1, 1 if shared else windows, types), -(-width // (2 * types)))
+    counts[..., 0] += width - counts[0, 0].sum()
+    table = k_patterns.target("parity", k_window)
+    labels, weights = k_patterns.labels(n_bits, table, windows), k_patterns.distribution("uniform", n_bits)
+    star = window_descent.separator(counts, table, windows, windows)
+    return Batch(n_bits, k_window, labels[None], weights[None], counts, star)
+
+
+def together(*parts: Batch) -> Batch:
+    """Problems of one size and width side by side."""
+    arrays = ("labels", "weights", "counts", "star")
+    joined = (np.concatenate([getattr(part, name) for part in parts]) for name in arrays)
+    return Batch(parts[0].n_bits, parts[0].k_window, *joined)
+
+
 def _one(
     n_bits: int, k_window: int, width: int, table: Floats, at: int, law: str, shared: bool, seed: int
 ) -> tuple[Floats, Floats, Ints, Floats]:
