@@ -18,7 +18,7 @@ from whyconv.verdict import Evidence, Verdict
 DTYPES: tuple[str, ...] = ("float16", "float32", "float64")
 SEEDS = tuple(range(20))
 """Each draws a neuron at every n."""
-SIZES = (1024, 4096)
+SIZES = (1024, 8192)
 CLOSE = 0.1
 """The two routes may differ by this share of a gradient; they differ by 0.05 at most."""
 
@@ -31,7 +31,7 @@ class FinitePrecision(Claim, name="malach.finite-precision"):
     neurons are actually subtracted from their weights, dtype by dtype. A neuron's step is *lost* if no weight
     changes by a bit, *kept* if most weights of I change, *partly* otherwise; a dtype's word is that of most
     neurons, the interval of its share above 1/2, else *mixed*. At n = 1024 float16 and float32 lose the step
-    and float64 keeps it; at n = 4096 float64 loses it, too. Routes: the exact integral for each neuron, and a
+    and float64 keeps it; at n = 8192 float64 loses it, too. Routes: the exact integral for each neuron, and a
     normal law in place of <w, x>; they must be close for every weight, and give the same words.
 
     The words are about drawn neurons. The root mean square over all of them, which Theorem 12 bounds, is
@@ -55,7 +55,7 @@ class FinitePrecision(Claim, name="malach.finite-precision"):
                 same &= words[dtype, n] == _word(weights, normal, sizes[n], dtype)[0]
             gap = max(gap, float(np.abs(normal / exact - 1).max()))
             medians[n] = float(np.median(np.abs(exact[:, : sizes[n]])))
-        places = [*((dtype, 1024) for dtype in DTYPES), ("float64", 4096)]
+        places = [*((dtype, 1024) for dtype in DTYPES), ("float64", 8192)]
         verdict: Verdict = "fails"
         if same and gap <= CLOSE:
             found = [words[place] for place in places]
@@ -69,7 +69,7 @@ class FinitePrecision(Claim, name="malach.finite-precision"):
                 **{f"{dtype}, n = {n}": words[dtype, n] for dtype, n in places},
                 "median |dL/dw_j|, j in I, n = 1024": medians[1024],
                 "root mean square of dL/dw_j, j in I, n = 1024": _root_mean_square(1024, sizes[1024]),
-                "median |dL/dw_j|, j in I, n = 4096": medians[4096],
+                "median |dL/dw_j|, j in I, n = 8192": medians[8192],
                 "least share of neurons that a word stands for": min(
                     (shares[place] for place in places), key=lambda share: share.mean
                 ),
