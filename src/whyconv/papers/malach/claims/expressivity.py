@@ -47,7 +47,8 @@ class Expressivity(Claim, name="malach.expressivity"):
         for n, k in SIZES:
             for seed in SEEDS:
                 apart = max(apart, _embedding_gap(n, k, seed, broken))
-                unequal += not _equal_in_fractions(n, k, seed, broken)
+        for seed in SEEDS:
+            unequal += not _equal_in_fractions(*SIZES[seed % len(SIZES)], seed, broken)
         sizes = [(n, n if broken == "whole" else k) for n, k in SIZES]
         ranks = [rank_modulo(_window_functions(n, k)) for n, k in sizes]
         counts = [_sets_inside(n, k) for n, k in sizes]
@@ -110,10 +111,8 @@ def _embedding_gap(n: int, k: int, seed: int, broken: str) -> float:
         np.array(bias, float)[None],
         np.array(readout, float),
     )
-    w, b, u = _embedded(n, k, seed, broken)
-    fcn = BitNetwork(
-        np.arange(n)[None], np.array(w, float)[None], np.array(b, float)[None], np.array(u, float)[None]
-    )
+    w, b, u = (np.array(part, float)[None] for part in _embedded(n, k, seed, broken))
+    fcn = BitNetwork(np.arange(n)[None], w, b, u)
     inputs = all_inputs(n)
     return float(np.abs(cnn.values(inputs) - fcn.values(inputs)).max())
 
