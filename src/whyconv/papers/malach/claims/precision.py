@@ -35,10 +35,10 @@ class FinitePrecision(Claim, name="malach.finite-precision"):
     normal law in place of <w, x>; they must be close for every weight, and give the same words.
 
     The words are about drawn neurons. The root mean square over all of them, which Theorem 12 bounds, is
-    dominated by rare ones and is nearly a thousand times the median; half a unit in the last place of a weight 1/32
-    is 2e-9 in float32 and 3e-18 in float64. It is the *sum* that rounds: 1e-16 is a float32 like any other,
-    so methods that rescale the gradient (Adam) are not stopped; and it is the first population step, not
-    training, that is lost.
+    dominated by rare ones and is nearly a thousand times the median; half a unit in the last place of a
+    weight 1/32 is 2e-9 in float32 and 3e-18 in float64. It is the *sum* that rounds: 1e-16 is a float32
+    like any other, so methods that rescale the gradient (Adam) are not stopped; and it is the first
+    population step, not training, that is lost.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 4, after Theorem 12"
