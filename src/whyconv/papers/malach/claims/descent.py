@@ -70,13 +70,20 @@ def large_runs(seeds: Sequence[int], cap: float) -> tuple[Batch, Path, float, ND
 
 @cache
 def small_walks(seeds: Sequence[int], cap: float) -> list[Walks]:
-    """A problem for each seed at q = 16, walked by both routes in 12 large steps; and one on the kink."""
+    """A problem for each seed at q = 16, walked by both routes in 12 large steps; and one on the kink.
+
+    Step sizes are no round numbers: a margin of exactly 1 would leave the next step to the last bit. What
+    happens there is seen in the last walk, where nothing is rounded.
+    """
     walks = []
     for seed in seeds:
         rng = np.random.default_rng([16, seed])
         n, k = (int(size) for size in rng.choice([(3, 1), (4, 2), (4, 3)]))
         kind, law = str(rng.choice(KINDS)), str(rng.choice(LAWS))
-        at, reach = int(rng.integers(n - k + 1)) + 1, float(rng.choice([1.0, 5.0, 20.0]))
+        at, reach = (
+            int(rng.integers(n - k + 1)) + 1,
+            float(rng.choice([1.0, 5.0, 20.0]) * rng.uniform(0.9, 1.1)),
+        )
         options = {"n_bits": n, "k_window": k, "width": 16, "steps": 12, "reach": reach, "seed": seed}
         walks.append(walk(kind, at, law, activation=Ramp(cap=cap), **options))
     return [*walks, kink()]

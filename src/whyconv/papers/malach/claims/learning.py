@@ -368,10 +368,8 @@ def _local_path(size: tuple[int, int, int, int], seeds: Sequence[int], equal: bo
 def _local_walks(seeds: Sequence[int]) -> list:
     """Both routes on an LCN, a problem for each seed; targets, positions and distributions take turns."""
     kinds, laws = ("parity", "and", "dictator", "random"), ("uniform", "biased", "markov")
-    return [
-        walk(kinds[seed % 4], seed % 3 + 1, laws[seed // 4 % 3], width=12, steps=8, shared=False, seed=seed)
-        for seed in seeds
-    ]
+    options = {"width": 12, "steps": 8, "reach": 5 * 2**0.5 / 1.5, "shared": False}
+    return [walk(kinds[seed % 4], seed % 3 + 1, laws[seed // 4 % 3], seed=seed, **options) for seed in seeds]
 
 
 def _local_pairs() -> list[tuple[float, Fraction]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from fractions import Fraction
 from math import sqrt
-from typing import ClassVar
+from typing import ClassVar, SupportsFloat
 
 from whyconv.claims import Claim, Instance
 from whyconv.lazy import np
@@ -131,10 +131,10 @@ def _scarce_share(k: int) -> float:
     return window_features.separator_norm(counts, k) / bounds.separator_bound(width, k)
 
 
-def _pairs() -> list[tuple[float, object]]:
+def _pairs() -> list[tuple[float, SupportsFloat]]:
     """The width asked for, the bound on the norm, and k/|J_z|, the entries of u*, against the printed
     ones."""
-    pairs: list[tuple[float, object]] = []
+    pairs: list[tuple[float, SupportsFloat]] = []
     for k, root_q, delta in ((1, 3, Fraction(1, 2)), (3, 20, Fraction(1, 10)), (7, 1000, Fraction(1, 300))):
         needed = float(printed.lemma_6_channels(k, delta))
         width = bounds.width_needed(k, float(delta))

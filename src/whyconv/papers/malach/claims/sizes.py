@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from functools import cache
 from math import log, log2
-from typing import ClassVar
+from typing import ClassVar, SupportsFloat
 
 from whyconv.claims import Claim
 from whyconv.lazy import NDArray, np
@@ -123,7 +123,7 @@ def _share(a: float, bits: int, broken: str) -> float:
         steps *= 2 / bits
     if broken == "quantifier" and a == 2:
         width, steps = width * (4 / n) ** 4, steps * (4 / n) ** 2
-    return sum(stated_terms(n, k, width, steps)) / (EPS / 2)
+    return sum(stated_terms(n, k, round(width), round(steps))) / (EPS / 2)
 
 
 def _is_least(bits: int, k: int) -> bool:
@@ -141,7 +141,7 @@ def _is_least(bits: int, k: int) -> bool:
     )
 
 
-def _pairs() -> list[tuple[float, object]]:
+def _pairs() -> list[tuple[float, SupportsFloat]]:
     """The printed orders; theirs have natural logarithms, ours base 2."""
     pairs = []
     for n in (4, 64, 2**20):
