@@ -62,3 +62,25 @@ def test_updates_grow_with_the_square_of_the_positions():
         for n in (6, 12)
     )
     assert 3 < many / few < 5
+
+
+@pytest.mark.parametrize("positions", [2, 5])
+@pytest.mark.parametrize("slope", [0.1, 1.0])
+def test_inner_products_alone_make_the_same_updates(positions, slope):
+    plain, kernel = (
+        count(np.random.default_rng(5), positions, 4, neurons=6, slope=slope, step=2.0)
+        for count in (fully_connected.count_updates, fully_connected.count_updates_by_kernel)
+    )
+    assert plain == kernel > 1
+
+
+def test_copies_of_neurons_act_as_one():
+    few = fully_connected.count_updates(np.random.default_rng(6), 4, 5, neurons=4)
+    assert fully_connected.count_updates(np.random.default_rng(6), 4, 5, neurons=12, copies=3) == few
+
+
+def test_the_update_bound_solves_its_inequality():
+    exact = fully_connected.update_bound_by_solving(6.0, 3.0, 0.5, 4.0, 0.0)
+    assert exact == pytest.approx(6 * 3.5 / 0.25, rel=1e-10)
+    lifted = fully_connected.update_bound_by_solving(6.0, 3.0, 0.5, 4.0, 1.0)
+    assert exact < lifted < fully_connected.update_bound(6.0, 3.0, 0.5, 4.0, 1.0)

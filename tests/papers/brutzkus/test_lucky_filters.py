@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scipy.integrate import quad
 from scipy.special import ndtr
 
-from whyconv.papers.brutzkus.exact import lucky_filters
+from whyconv.papers.brutzkus.exact import bounds, lucky_filters
 
 
 @pytest.mark.parametrize("patterns", [3, 4, 6, 10])
@@ -35,7 +35,7 @@ def test_recorded_failures_when_patterns_fill_the_space(dim, patterns, expected)
     assert lucky_filters.failure_by_counting(channels, p, low, high) == pytest.approx(
         expected, rel=1e-9, abs=0
     )
-    assert expected < lucky_filters.lemma_bound(dim) == 4 * exp(-dim)
+    assert expected < bounds.lucky_failure(dim) == 4 * exp(-dim)
 
 
 def test_the_printed_range_is_missed_with_fewer_patterns_than_dimensions():

@@ -73,28 +73,68 @@ def test_the_certificate_by_hand():
 @settings(max_examples=25, deadline=None)
 @given(seed=st.integers(0, 10**6))
 def test_half_the_margin_is_reached_in_the_proved_number_of_steps(seed):
-    rows, _, start = _problem(seed)
+    rows, _, _ = _problem(seed)
     rows /= np.linalg.norm(rows, axis=1).max()
     weights = np.full(len(rows), 1 / len(rows))
     gamma = max_margin.least_norm(rows).norm2 ** -0.5
     allowed = second_layer.half_margin_steps(gamma, len(rows))
     cap = int(np.ceil(allowed)) + 1
-    by_gram = second_layer.steps_to_margin_by_gram(rows @ rows.T, weights, gamma / 2, cap)
-    logistic = second_layer.steps_to_margin(rows, weights, 0 * start, gamma / 2, cap)
-    assert by_gram <= allowed and logistic <= allowed
-    assert second_layer.steps_to_margin(rows, weights, 0 * start, 1.01 * gamma, 20) == 21
-    assert second_layer.steps_to_margin_by_gram(rows @ rows.T, weights, 1.01 * gamma, 20) == 21
+    gram = rows @ rows.T
+    for exponential in (False, True):
+        plain = second_layer.steps_to_margin(rows, weights, gamma / 2, cap, exponential)
+        assert plain <= allowed
+        assert second_layer.steps_to_margin_by_gram(gram, weights, gamma / 2, cap, exponential) == plain
+        assert second_layer.steps_to_margin(rows, weights, 1.01 * gamma, 20, exponential) == 21
+        assert second_layer.steps_to_margin_by_gram(gram, weights, 1.01 * gamma, 20, exponential) == 21
 
 
 def test_the_first_normalised_step_is_half_the_mean():
     rows = np.array([[1.0, 0.0], [0.0, 1.0]])
     weights = np.array([0.8, 0.2])
     target = 0.2 / np.hypot(0.8, 0.2)
-    assert second_layer.steps_to_margin(rows, weights, np.zeros(2), target - 1e-9, 5) == 1
-    assert second_layer.steps_to_margin(rows, weights, np.zeros(2), target + 1e-3, 5) == 2
-    assert second_layer.steps_to_margin_by_gram(rows @ rows.T, weights, target - 1e-9, 5) == 1
-    assert second_layer.steps_to_margin_by_gram(rows @ rows.T, weights, target + 1e-3, 5) == 2
+    for exponential in (False, True):
+        for route, data in (
+            (second_layer.steps_to_margin, rows),
+            (second_layer.steps_to_margin_by_gram, rows @ rows.T),
+        ):
+            assert route(data, weights, target - 1e-9, 5, exponential) == 1
+            assert route(data, weights, target + 1e-3, 5, exponential) == 2
 
 
 def test_the_number_of_steps_by_hand():
     assert second_layer.half_margin_steps(0.5, 100) == pytest.approx(32 * np.log(100))
+
+
+def test_the_proved_margin_is_half_after_the_proved_steps_and_kept_to():
+    rows, weights = np.array([[1.0, 0.1], [-1.0, 0.1]]), np.array([0.99, 0.01])
+    rows /= np.hypot(1, 0.1)
+    gamma = max_margin.least_norm(rows).norm2 ** -0.5
+    steps = second_layer.half_margin_steps(gamma, 100)
+    assert second_layer.proved_margin(gamma, 100, steps) == pytest.approx(gamma / 2)
+    late = second_layer.proved_margin(gamma, 100, 4 * steps)
+    assert second_layer.steps_to_margin(rows, weights, late, int(4 * steps), exponential=True) <= 4 * steps
+    assert late == pytest.approx(0.6875 * gamma)
+
+
+@settings(max_examples=20, deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_the_cosine_keeps_to_its_certificate_from_any_start(seed):
+    rows, weights, start = _problem(seed)
+    gram, marks = rows @ rows.T, [1, 3, 10, 100, 1000]
+    step = 1 / second_layer.smoothness(gram, weights)
+    kept, losses = second_layer.descend_by_gram(gram, rows @ start, weights, step, marks)
+    separator = max_margin.least_norm(rows)
+    direction, gamma = separator.vector / np.linalg.norm(separator.vector), separator.norm2**-0.5
+    readouts = start + kept @ rows
+    cosines = readouts @ direction / np.linalg.norm(readouts, axis=1)
+    radius = np.linalg.norm(rows, axis=1).max()
+    rest = (gamma, (start @ direction, np.linalg.norm(start)), weights.min(), radius, step * losses[0])
+    assert (cosines >= second_layer.direction_certificate(kept.sum(axis=1), *rest) - 1e-12).all()
+    assert second_layer.direction_certificate(np.array([1e12]), *rest)[0] > 0.99
+
+
+def test_the_direction_certificate_by_hand():
+    found = second_layer.direction_certificate(
+        np.array([2.0, 0.0]), 0.5, (-0.25, 3.0), 2 / np.e**3, 2.0, 0.25
+    )
+    np.testing.assert_allclose(found, [0.75 / (1 + np.sqrt(9 + 7 * 2)), -1.0])

@@ -14,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whyconv.lazy import Flags, Floats, Ints, np
+from whyconv.papers.brutzkus.exact import bounds
 
 
 @dataclass(frozen=True)
@@ -21,7 +22,7 @@ class Schedule:
     """Sizes and step of a first-layer run.
 
     ``step`` is eta_1 and ``radius`` is r. :meth:`of_theorem` takes the largest values Theorem 5.1
-    allows: k = 8 d^3 + 1, eta_1 = 1 / (4 k (T_1 + 1)), r = eta_1 / 200.
+    allows, and the fewest channels.
     """
 
     channels: int
@@ -32,9 +33,9 @@ class Schedule:
     @classmethod
     def of_theorem(cls, pattern_dim: int, steps: int) -> Schedule:
         """The theorem's own choice for d = ``pattern_dim`` and T_1 = ``steps``."""
-        channels = 8 * pattern_dim**3 + 1
-        step = 1 / (4 * channels * (steps + 1))
-        return cls(channels, steps, step, step / 200)
+        channels = bounds.least_channels(pattern_dim)
+        step = float(bounds.largest_step(channels, steps))
+        return cls(channels, steps, step, bounds.largest_radius(step))
 
 
 def initial(rng: np.random.Generator, schedule: Schedule, pattern_dim: int) -> tuple[Floats, Floats]:
@@ -56,9 +57,16 @@ def lucky(scores: Floats, readout: Floats) -> tuple[Flags, Flags]:
 
 
 def descend_on_inputs(
-    inputs: Floats, labels: Ints, filters: Floats, readout: Floats, schedule: Schedule
+    inputs: Floats,
+    labels: Ints,
+    filters: Floats,
+    readout: Floats,
+    schedule: Schedule,
+    copies: Floats | float = 1.0,
 ) -> Floats:
     """Filters after 0, 1, ..., T_1 steps, shape (steps + 1, channels, pattern_dim).
+
+    Each filter stands for ``copies`` equal ones, which stay equal: only the network's output counts them.
 
     Ties of the argmax go to the first position (they have probability zero). Cost per step: one
     product of (inputs * positions, pattern_dim) with (pattern_dim, channels), and its argmax.
@@ -69,7 +77,7 @@ def descend_on_inputs(
         products = inputs @ path[-1].T
         place = products.argmax(axis=1)
         top = products.max(axis=1)
-        values = np.where(top > 0, top, 0.0) @ readout
+        values = np.where(top > 0, top, 0.0) @ (copies * readout)
         slope = labels / (1 + np.exp(labels * values)) / len(inputs)
         pulls = np.where(top > 0, slope[:, None] * readout, 0.0)
         ascent = np.einsum("mk,mkd->kd", pulls, inputs[rows, place])
@@ -77,8 +85,10 @@ def descend_on_inputs(
     return np.stack(path)
 
 
-def descend_on_sets(counts: Ints, scores: Floats, readout: Floats, schedule: Schedule) -> Floats:
-    """Scores W O^T after 0, 1, ..., T_1 steps, shape (steps + 1, channels, patterns).
+def descend_on_sets(
+    counts: Ints, scores: Floats, readout: Floats, schedule: Schedule, copies: Floats | float = 1.0
+) -> Floats:
+    """Scores W O^T after 0, 1, ..., T_1 steps, shape (steps + 1, channels, patterns); ``copies`` as above.
 
     ``counts`` (2, 2^(l-2)) says how often each (label, spurious set) occurs. The part of a filter outside
     the span of the patterns neither changes nor matters, so d does not enter. Cost per step: distinct
@@ -94,7 +104,7 @@ def descend_on_sets(counts: Ints, scores: Floats, readout: Floats, schedule: Sch
     for _ in range(schedule.steps):
         seen = path[-1][None] + barred[:, None]
         top = np.maximum(seen.max(axis=2), 0.0)
-        pull = weight * sign / (1 + np.exp(sign * (top @ readout)))
+        pull = weight * sign / (1 + np.exp(sign * (top @ (copies * readout))))
         winner = (seen == top[:, :, None]) & (top > 0)[:, :, None]
         ascent = np.tensordot(pull, winner, axes=1) * readout[:, None]
         path.append(path[-1] + schedule.step * ascent)

@@ -52,6 +52,22 @@ def update_bound(norm2: float, radius2: float, slope: float, step: float, start:
     return 2 * sqrt(norm2) * start / (step * slope) + norm2 * (radius2 + 2 / step) / slope**2
 
 
+def update_bound_by_solving(norm2: float, radius2: float, slope: float, step: float, start: float) -> float:
+    """The largest t that the inequality of :func:`update_bound` allows, by bisection; equal for start 0."""
+
+    def allowed(t: float) -> bool:
+        reach = sqrt(start**2 + t * (2 * step + step**2 * radius2))
+        return step * slope * t <= sqrt(norm2) * (start + reach)
+
+    low, high = 0.0, 1.0
+    while allowed(high):
+        low, high = high, 2 * high
+    while high - low > 1e-13 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if allowed(middle) else (low, middle)
+    return low
+
+
 def leaky_values(weights: Floats, readout: Floats, inputs: Floats, slope: float) -> Floats:
     """Eq. 8 on each row of ``inputs``: N(x) = sum_i a_i psi(w_i . x), psi(z) = max(slope z, z)."""
     scores = inputs @ weights.T
@@ -74,16 +90,21 @@ def count_updates(
     step: float = 100.0,
     start: float = 1e-3,
     quiet: int = 2000,
+    copies: int = 1,
+    power: float = 0.5,
 ) -> int:
     """Non-zero updates of SGD on fresh examples until ``quiet`` examples in a row have hinge loss zero.
 
     The network of :func:`update_bound`, with ``neurons`` = 2k and Gaussian W_0 scaled to norm ``start``,
     on the paper's distribution in pattern coordinates (inner products are those of any orthonormal
-    patterns). Examples are scored in blocks up to the next one that needs an update.
+    patterns). Examples are scored in blocks up to the next one that needs an update. Each ``copies`` neurons
+    start equal; they stay equal, and act as one neuron of the network with that many times fewer.
+    The readout is +-``neurons``^-``power``; the bound is for 1/2.
     """
-    weights = rng.standard_normal((neurons, positions * patterns))
+    weights = rng.standard_normal((neurons // copies, positions * patterns))
+    weights = np.repeat(weights, copies, axis=0)
     weights *= start / np.linalg.norm(weights)
-    readout = np.where(np.arange(neurons) < neurons // 2, 1.0, -1.0) / sqrt(neurons)
+    readout = np.where(np.arange(neurons) < neurons // 2, 1.0, -1.0) / neurons**power
     updates = silent = 0
     while silent < quiet:
         indices, labels = max_pooling.sample(rng, 500, positions, patterns)
@@ -99,3 +120,40 @@ def count_updates(
             weights += step * labels[index] * leaky_gradient(weights, readout, inputs[index], slope)
             updates, silent, first = updates + 1, 0, index + 1
     return updates
+
+
+def count_updates_by_kernel(
+    rng: np.random.Generator,
+    positions: int,
+    patterns: int,
+    *,
+    neurons: int = 20,
+    slope: float = 0.5,
+    step: float = 100.0,
+    start: float = 1e-3,
+    quiet: int = 2000,
+) -> int:
+    """The same from the same draws without weights: an update adds step y a_i psi' x . x' to neuron i's
+    score.
+
+    x . x' is the number of positions at which two inputs have the same pattern. The scores of a block are
+    kept; those of later blocks are rebuilt from all updates so far.
+    """
+    first = rng.standard_normal((neurons, positions * patterns)).reshape(neurons, positions, patterns)
+    first *= start / np.linalg.norm(first)
+    output = np.repeat([1.0, -1.0], [neurons // 2, neurons - neurons // 2]) / sqrt(neurons)
+    past, moves, silent = np.zeros((0, positions), int), np.zeros((neurons, 0)), 0
+    while silent < quiet:
+        block, labels = max_pooling.sample(rng, 500, positions, patterns)
+        scores = first[:, np.arange(positions), block].sum(axis=2)
+        scores += moves @ (past[:, None] == block).sum(axis=2)
+        for index, (example, label) in enumerate(zip(block, labels, strict=True)):
+            own = scores[:, index]
+            if label * float(output @ np.where(own > 0, own, slope * own)) >= 1:
+                silent += 1
+                continue
+            silent = 0
+            move = step * label * output * np.where(own > 0, 1.0, slope)
+            past, moves = np.vstack([past, example]), np.column_stack([moves, move])
+            scores += np.outer(move, (example == block).sum(axis=1))
+    return moves.shape[1]

@@ -7,7 +7,7 @@ from functools import cache, cached_property
 
 from whyconv.exact import pattern_sets
 from whyconv.lazy import Flags, Floats, Ints, np
-from whyconv.papers.brutzkus.exact import first_layer, max_pooling
+from whyconv.papers.brutzkus.exact import bounds, first_layer, max_pooling
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,8 @@ class Run:
     second: tuple[Ints, Ints]
     start: Floats
     readout: Floats
+    copies: Floats | float = 1.0
+    """How many equal filters each one stands for."""
 
     @property
     def patterns(self) -> int:
@@ -45,14 +47,16 @@ class Run:
     def filters(self) -> Floats:
         """W^(t), t = 0..T_1, on vectors; shape (steps + 1, channels, pattern_dim)."""
         return first_layer.descend_on_inputs(
-            self.inputs, self.first[1], self.start, self.readout, self.schedule
+            self.inputs, self.first[1], self.start, self.readout, self.schedule, self.copies
         )
 
     @cached_property
     def scores(self) -> Floats:
         """W^(t) O^T, t = 0..T_1, on pattern sets; shape (steps + 1, channels, patterns)."""
         counts = pattern_sets.count(*self.first, self.patterns)
-        return first_layer.descend_on_sets(counts, self.start @ self.basis.T, self.readout, self.schedule)
+        return first_layer.descend_on_sets(
+            counts, self.start @ self.basis.T, self.readout, self.schedule, self.copies
+        )
 
     @cached_property
     def lucky(self) -> tuple[Flags, Flags]:
@@ -92,7 +96,8 @@ def run(
     rng = np.random.default_rng([seed, pattern_dim, patterns, positions])
     theorem = first_layer.Schedule.of_theorem(pattern_dim, steps)
     step = theorem.step * step_factor
-    schedule = first_layer.Schedule(theorem.channels, steps, step, step / 200 * radius_factor)
+    radius = bounds.largest_radius(step) * radius_factor
+    schedule = first_layer.Schedule(theorem.channels, steps, step, radius)
     basis = max_pooling.random_patterns(rng, patterns, pattern_dim)
     start, readout = first_layer.initial(rng, schedule, pattern_dim)
     second = max_pooling.sample(rng, half, positions, patterns)

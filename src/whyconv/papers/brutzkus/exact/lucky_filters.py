@@ -8,9 +8,10 @@ filters are independent, so the two counts are trinomial (k; p, p, 1 - 2p).
 from __future__ import annotations
 
 from fractions import Fraction
-from math import comb, exp, log
+from math import ceil, comb, floor, log
 
 from whyconv.lazy import NDArray, np, special
+from whyconv.papers.brutzkus.exact import bounds
 
 
 def luck(patterns: int) -> Fraction:
@@ -24,8 +25,9 @@ def luck(patterns: int) -> Fraction:
 
 
 def count_range(channels: int, size: int) -> tuple[int, int]:
-    """The integers between k/(4 size) and k/size, both ends included; ``channels`` = k."""
-    return -(-channels // (4 * size)), channels // size
+    """The integers between the bounds of Lemma 5.2, both ends included; ``channels`` = k."""
+    low, high = bounds.lucky_range(channels, size)
+    return ceil(low), floor(high)
 
 
 def failure(channels: int, p: float, low: int, high: int) -> float:
@@ -70,15 +72,11 @@ def failure_by_counting(channels: int, p: Fraction, low: int, high: int) -> floa
     return (total - success) / total
 
 
-def lemma_bound(pattern_dim: int) -> float:
-    """4 e^(-d), the failure probability Lemma 5.2 allows."""
-    return 4 * exp(-pattern_dim)
-
-
 def class_share_failure(samples: int) -> Fraction:
-    """P(a class has less than a third of S_1), S_1 of ``samples`` = m_1 examples with fair labels.
+    """P(a class has less than its share of S_1, Eq. 14), ``samples`` = m_1 examples with fair labels.
 
-    The event of Eq. 14, which the paper bounds by 4 e^(-m/36), m = 2 m_1 (Hoeffding gives half of that).
+    The paper bounds it by 4 e^(-m/36), m = 2 m_1 (Hoeffding gives half of that).
     """
-    few = sum(comb(samples, count) for count in range(samples + 1) if 3 * count < samples)
-    return Fraction(2 * few, 2**samples)
+    least = bounds.CLASS_SHARE * samples
+    few = sum(comb(samples, count) for count in range(samples + 1) if min(count, samples - count) < least)
+    return Fraction(few, 2**samples)

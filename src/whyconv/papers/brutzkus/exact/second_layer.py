@@ -68,39 +68,73 @@ def loss_certificate(times: Floats, lowest: float, norm2: float, step: float) ->
     return (np.exp(-lowest) + np.log(times) ** 2 * norm2 / (2 * step)) / times
 
 
-def steps_to_margin(rows: Floats, weights: Floats, start: Floats, target: float, cap: int) -> int:
-    """Steps of normalised logistic descent until min_i rows_i . a / |a| >= target; cap + 1 if never.
+def direction_certificate(
+    total: Floats, gamma: float, start: tuple[float, float], least_weight: float, radius: float, first: float
+) -> Floats:
+    """A proved lower bound on cos(a^(t), a^), a^ the max-margin vector, that tends to 1 with ``total``.
 
-    a += rows.T q / 2, q_i proportional to weight_i / (1 + e^(rows_i . a)) and summing to one: the
-    step size is inverse to the total pull, the "aggressive" schedule of Ji & Telgarsky (2019c). Rows are
-    of length at most one.
+    ``total`` = F = sum over steps of eta G, G = sum_i weight_i / (1 + e^(m_i)), m_i = rows_i . a, grows
+    without limit as a does. ``gamma`` is the largest margin, ``start`` = (a^(0) . a^/|a^|, |a^(0)|),
+    ``least_weight`` = min_i weight_i, ``radius`` = R >= |rows_i|, ``first`` = eta L_2(a^(0)). A step adds at
+    least gamma eta G to a . a^/|a^|. With q_i = weight_i / (1 + e^(m_i)) <= weight_i e^(-m_i) it adds 2 eta
+    sum q_i m_i + eta^2 |sum q_i rows_i|^2 to |a|^2, where sum q_i m_i <= G ln(1/G) <= G (gamma |a| + c), c =
+    ln(2/least_weight), since some m_i <= gamma |a|; and eta G <= eta L_2 <= ``first``, as losses fall. By
+    induction
+
+        |a^(t)| <= gamma F + sqrt(|a^(0)|^2 + (2 c + R^2 first) F).
+
+    Where a^(0) . a^ + gamma F is not positive yet, the bound is -1. Derived here (the paper cites Soudry et
+    al.); 1 - cos = O(1/sqrt(F)), and F grows like ln t.
     """
-    readout = start.copy()
+    along, length = start
+    grown = gamma * total
+    slack = np.sqrt(length**2 + (2 * log(2 / least_weight) + radius**2 * first) * total)
+    return np.where(along + grown > 0, (along + grown) / (grown + slack), -1.0)
+
+
+def steps_to_margin(
+    rows: Floats, weights: Floats, target: float, cap: int, exponential: bool, constant: bool = False
+) -> int:
+    """Steps of normalised descent from zero until min_i rows_i . a / |a| >= target; cap + 1 if never.
+
+    a += rows.T q / 2, q_i proportional to weight_i e^(-rows_i . a), or to weight_i / (1 + e^(rows_i . a)) for
+    the logistic loss, and summing to one: the step size is inverse to the total pull, the "aggressive"
+    schedule of Ji & Telgarsky (2019c). With ``constant`` steps, q is not normalised. Rows are of length at
+    most one.
+    """
+    readout = np.zeros(rows.shape[1])
     for t in range(1, cap + 1):
-        pull = weights / (1 + np.exp(np.minimum(rows @ readout, 500.0)))
-        readout += 0.5 * (rows.T @ (pull / pull.sum()))
+        margins = np.minimum(rows @ readout, 500.0)
+        pull = weights / (np.exp(margins) if exponential else 1 + np.exp(margins))
+        readout += 0.5 * (rows.T @ (pull if constant else pull / pull.sum()))
         if (rows @ readout).min() >= target * np.linalg.norm(readout):
             return t
     return cap + 1
 
 
-def steps_to_margin_by_gram(gram: Floats, weights: Floats, target: float, cap: int) -> int:
-    """The same for the exponential loss from zero, in dual coordinates, where the count is provable.
-
-    psi = ln sum_i weight_i e^(-m_i) is 1-smooth for rows of length at most one, and |rows.T q| >= gamma
-    for every distribution q. With steps of 1/2, psi falls by 3/8 |rows.T q|^2 per step, so
-    margin >= 3/4 gamma - 2 ln(1 / min weight) / (gamma t): half of gamma after at most
-    :func:`half_margin_steps` steps.
-    """
-    coefficient = np.zeros(len(weights))
+def steps_to_margin_by_gram(
+    gram: Floats, weights: Floats, target: float, cap: int, exponential: bool, constant: bool = False
+) -> int:
+    """The same in dual coordinates, from the rows' inner products alone."""
+    coefficient, margins = np.zeros(len(weights)), np.zeros(len(weights))
     for t in range(1, cap + 1):
-        margins = gram @ coefficient
-        pull = weights * np.exp(margins.min() - margins)
-        coefficient += 0.5 * pull / pull.sum()
+        logs = -margins if exponential else -np.logaddexp(0.0, margins)
+        pull = weights * np.exp(logs if constant else logs - logs.max())
+        coefficient += 0.5 * (pull if constant else pull / pull.sum())
         margins = gram @ coefficient
         if margins.min() >= target * np.sqrt(coefficient @ margins):
             return t
     return cap + 1
+
+
+def proved_margin(gamma: float, samples: int, t: float) -> float:
+    """3/4 gamma - 2 ln(m) / (gamma t): a margin that t steps of 1/2 reach for the exponential loss.
+
+    psi = ln sum_i weight_i e^(-m_i) is 1-smooth for rows of length at most one, and |rows.T q| >= gamma
+    for every distribution q, so psi falls by 3/8 |rows.T q|^2 per step while |a| grows by at most half of
+    |rows.T q|. ``samples`` = m >= 1 / min weight.
+    """
+    return 3 / 4 * gamma - 2 * log(samples) / (gamma * t)
 
 
 def half_margin_steps(gamma: float, samples: int) -> float:
