@@ -10,7 +10,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whyconv.errors import UserError
-from whyconv.papers.malach.exact import bounds, k_patterns, online_descent, sizes, window_features
+from whyconv.papers.malach.exact import (
+    bounds,
+    k_patterns,
+    online_descent,
+    oracle_sizes,
+    sizes,
+    window_features,
+)
 from whyconv.papers.malach.exact.window_descent import Ramp
 
 DIMENSIONS = {
@@ -198,14 +205,35 @@ def test_online_descent_stays_below_its_bound_with_half_the_step(seed, steps, st
     slopes, offsets = rng.standard_normal((steps, 3, 2)), rng.standard_normal((steps, 3))
     first, target = rng.standard_normal(2), rng.standard_normal(2) * step * steps
     record = online_descent.descend(slopes, offsets, first, step)
-    assert online_descent.excess(record, slopes, offsets, first, target, step, 0.5) <= 1e-9
+    regret, (distance, start, energy) = online_descent.sides(record, slopes, offsets, first, target, step)
+    assert regret <= distance + start + energy / 2 + 1e-9
 
 
 def test_half_the_step_is_the_best_constant():
     slope, step, steps = np.array([3.0, -1.0]), 0.2, 30
-    assert online_descent.excess_of_equal_linear(slope, step, steps) == pytest.approx(0, abs=1e-12)
-    slopes, offsets, zero = np.tile(slope, (steps, 1, 1)), np.zeros((steps, 1)), np.zeros(2)
-    record = online_descent.descend(slopes, offsets, zero, step)
-    target = -step * steps * slope
-    less = online_descent.excess(record, slopes, offsets, zero, target, step, 0.45)
-    assert less == pytest.approx(0.05 * step * 10)
+    for along in (0.0, 0.5):
+        excess = online_descent.excess_of_equal_linear(slope, along, step, steps, (1, 1, 0.5))
+        assert excess == pytest.approx(0, abs=1e-12)
+        less = online_descent.excess_of_equal_linear(slope, along, step, steps, (1, 1, 0.45))
+        assert less == pytest.approx(0.05 * step * 10)
+    less = online_descent.excess_of_equal_linear(slope, 0.5, step, steps, (1, 0.9, 0.5))
+    assert less == pytest.approx(0.1 * 0.5 * 10)
+
+
+def test_the_second_route_to_the_sizes_rejects_neighbours():
+    found = sizes.sizes(8, 3, 0.1, 0.1)
+    assert oracle_sizes.is_least_width(8, 3, found.width, 0.1)
+    assert not oracle_sizes.is_least_width(8, 3, found.width + 1, 0.1)
+    assert not oracle_sizes.is_least_width(8, 3, found.width - 1, 0.1)
+    assert oracle_sizes.is_least_steps(8, found.width, found.steps, 0.1)
+    assert not oracle_sizes.is_least_steps(8, found.width, 2 * found.steps, 0.1)
+    doubt = oracle_sizes.doubt(50, 4, 2, 7, 0.3)
+    by_hand = 2 + (sizes.log_growth(100, 4, 2, 7) - 0.09 * 50 / 8) / log(2)
+    assert doubt == pytest.approx(by_hand)
+
+
+def test_orders_of_the_corollary_for_k_twice_log_n():
+    found = sizes.sizes(2**40, 80, 0.1, 0.1)
+    width, steps = sizes.corollary_sizes(2**40, 0.1, 2, printed=False)
+    assert found.width / width == pytest.approx(64, rel=1e-3)
+    assert found.steps / steps == pytest.approx(32, rel=1e-3)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from itertools import pairwise, permutations, product
 from math import comb, log
 from typing import ClassVar
@@ -29,10 +30,15 @@ ROUNDING = 1e-12
 """Means of 2^n numbers below 1, n <= 10, that are 0 stay below this, in whatever order they are summed."""
 
 
+SEEDS = tuple(range(20))
+"""Each draws starts of an FCN, a CNN and an LCN, and a permutation."""
+
+
 class Permutation(Claim, name="malach.permutation"):
     """Training an FCN is blind to a permutation of the bits; training a CNN or an LCN is not.
 
-    Full gradient descent on the hinge loss, n = 8, parity of 3 consecutive bits, all 256 inputs; the FCN's
+    Full gradient descent on the hinge loss, n = 6, parity of 3 consecutive bits, all 64 inputs, 20 starts,
+    each with a permutation of its own; the FCN's
     initial weights are permuted with the bits, which leaves their law as it is. At every step predictions
     and parameters are then the same, up to the rounding of sums taken in another order. Second route: a
     clipped-ReLU FCN in rational arithmetic, n = 4, where all 24 permutations must give *equal* fractions.
@@ -42,50 +48,79 @@ class Permutation(Claim, name="malach.permutation"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 4 (the key for proving Theorem 12)"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar = "the FCN's initial weights are not permuted with the bits"
+    broken: ClassVar = {
+        "uncoupled": "the FCN's initial weights are not permuted with the bits",
+        "swap": "two of the FCN's initial weights are swapped after the permutation",
+    }
 
     def decide(self, broken: str) -> Evidence:
-        steps, order = 100, np.array([3, 0, 6, 1, 4, 7, 2, 5])
-        inputs = all_inputs(8)
-        labels = inputs[:, 3:6].prod(axis=1)
-        network = _network("fcn", 8, 3)
-        weights = network.filters if broken else network.filters[:, :, order]
-        twin = BitNetwork(network.windows, weights, network.bias, network.readout)
-        apart, parameters, last = 0.0, 0.0, network
-        walks = (
-            network.descend(inputs, labels, 0.5, steps),
-            twin.descend(inputs[:, order], labels, 0.5, steps),
-        )
-        for plain, permuted in zip(*walks, strict=True):
-            gap = plain.values(inputs) - permuted.values(inputs[:, order])
-            apart = max(apart, float(np.abs(gap).max()))
-            moved = (plain.filters[:, :, order] - permuted.filters, plain.readout - permuted.readout)
-            parameters = max(parameters, *(float(np.abs(part).max()) for part in moved))
-            last = plain
-        learned = hinge(last.values(inputs), labels)
-        local: dict[str, float] = {}
-        for kind in ("cnn", "lcn"):
-            for what, bits in (("given", inputs), ("permuted", inputs[:, order])):
-                *_, trained = _network(kind, 8, 3).descend(bits, labels, 0.5, steps)
-                local[f"{kind.upper()} loss, {what} order"] = hinge(trained.values(bits), labels)
-        equal = sum(_equal_in_fractions(each, coupled=not broken) for each in permutations(range(4)))
+        apart, parameters, learned = 0.0, 0.0, 0.0
+        for seed in SEEDS:
+            found = _coupled(seed, broken)
+            apart, parameters, learned = (
+                max(pair) for pair in zip((apart, parameters, learned), found, strict=True)
+            )
+        local = _local_losses(SEEDS)
+        orders = permutations(range(4))
+        equal = sum(_equal_in_fractions(each, broken) for each in orders)
         blind = apart <= 1e-12 and parameters <= 1e-12 and learned < 0.5 and equal == 24
         sees = all((loss < 0.5) if "given" in name else (loss >= 1 - 1e-12) for name, loss in local.items())
         return Evidence(
             "holds" if blind and sees else "fails",
             {
+                "starts drawn": len(SEEDS),
                 "FCN predictions apart, all steps": apart,
                 "FCN parameters apart, all steps": parameters,
-                "FCN loss at the end": learned,
+                "FCN loss at the end, worst": learned,
                 "permutations with equal fractions, of 24": equal,
                 **local,
             },
         )
 
 
-def _network(kind: str, n_bits: int, k_window: int) -> BitNetwork:
-    """A tanh network of 32 filters from a fixed seed; readouts +-1/32, so that both layers move."""
-    rng = np.random.default_rng(12)
+def _coupled(seed: int, broken: str) -> tuple[float, float, float]:
+    """Largest distance of predictions and of parameters of an FCN and its twin, and the loss at the end."""
+    order = np.random.default_rng([17, seed]).permutation(6)
+    inputs = all_inputs(6)
+    labels = inputs[:, 2:5].prod(axis=1)
+    network = _network("fcn", 6, 3, seed)
+    weights = network.filters if broken == "uncoupled" else network.filters[:, :, order]
+    if broken == "swap":
+        weights = weights[:, :, [1, 0, 2, 3, 4, 5]]
+    twin = BitNetwork(network.windows, weights, network.bias, network.readout)
+    apart, parameters, last = 0.0, 0.0, network
+    walks = (network.descend(inputs, labels, 0.5, 60), twin.descend(inputs[:, order], labels, 0.5, 60))
+    for plain, permuted in zip(*walks, strict=True):
+        gap = plain.values(inputs) - permuted.values(inputs[:, order])
+        apart = max(apart, float(np.abs(gap).max()))
+        moved = (plain.filters[:, :, order] - permuted.filters, plain.readout - permuted.readout)
+        parameters = max(parameters, *(float(np.abs(part).max()) for part in moved))
+        last = plain
+    return apart, parameters, hinge(last.values(inputs), labels)
+
+
+@cache
+def _local_losses(seeds: Sequence[int]) -> dict[str, float]:
+    """Losses after 60 steps by network and order: the worst in the given order, the least in a permuted one.
+
+    Permuted, bits 2 to 4 are the first, the last and one between: no window of 3 of 6 bits holds them.
+    """
+    inputs, order = all_inputs(6), np.array([2, 0, 3, 1, 5, 4])
+    labels = inputs[:, 2:5].prod(axis=1)
+    found = {}
+    for kind in ("cnn", "lcn"):
+        for what, bits, pick in (("given", inputs, max), ("permuted", inputs[:, order], min)):
+            losses = []
+            for seed in seeds:
+                *_, trained = _network(kind, 6, 3, seed).descend(bits, labels, 0.5, 60)
+                losses.append(hinge(trained.values(bits), labels))
+            found[f"{kind.upper()} loss, {what} order"] = pick(losses)
+    return found
+
+
+def _network(kind: str, n_bits: int, k_window: int, seed: int) -> BitNetwork:
+    """A tanh network of 32 filters; readouts +-1/32, so that both layers move."""
+    rng = np.random.default_rng([12, seed])
     windows = np.arange(n_bits)[None] if kind == "fcn" else consecutive(n_bits, k_window)
     banks = len(windows) if kind == "lcn" else 1
     size = windows.shape[1]
@@ -95,7 +130,7 @@ def _network(kind: str, n_bits: int, k_window: int) -> BitNetwork:
     )
 
 
-def _equal_in_fractions(order: Sequence[int], coupled: bool) -> bool:
+def _equal_in_fractions(order: Sequence[int], broken: str) -> bool:
     """Whether six steps on permuted bits give the same fractions at every step, predictions included."""
     import random
 
@@ -105,7 +140,9 @@ def _equal_in_fractions(order: Sequence[int], coupled: bool) -> bool:
     readout = [Fraction(draw.choice((-1, 1)), 4) for _ in range(3)]
     examples = [(x, x[1] * x[2]) for x in product((1, -1), repeat=4)]
     permuted = [(tuple(x[i] for i in order), y) for x, y in examples]
-    start = [[row[i] for i in order] for row in weights] if coupled else weights
+    start = weights if broken == "uncoupled" else [[row[i] for i in order] for row in weights]
+    if broken == "swap":
+        start = [[row[1], row[0], *row[2:]] for row in start]
     plain = descend_in_fractions(weights, bias, readout, examples, Fraction(1, 2), 6)
     twin = descend_in_fractions(start, bias, readout, permuted, Fraction(1, 2), 6)
     expected = [([[row[i] for i in order] for row in w], u, values) for w, u, values in plain]
@@ -125,20 +162,27 @@ class Junta(Claim, name="malach.junta"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar = "rotations in place of all orders of the bits"
+    broken: ClassVar = {
+        "rotations": "rotations in place of all orders of the bits",
+        "first": "orders that leave the first bit in its place",
+    }
 
     def decide(self, broken: str) -> Evidence:
         tried, wrong, missed = 0, 0, 0
         for n_bits in range(2, 7):
-            every = juntas.rotations(n_bits) if broken else juntas.all_orders(n_bits)
+            every = juntas.rotations(n_bits) if broken == "rotations" else juntas.all_orders(n_bits)
+            if broken == "first":
+                every = every[every[:, 0] == 0]
             for k_window in range(1, n_bits + 1):
                 seen = np.unique(juntas.window_masks(every, k_window))
                 missed += comb(n_bits, k_window) - len(seen)
                 for subset in juntas.subsets(n_bits, k_window):
                     for first in range(n_bits - k_window + 1):
                         order = juntas.order_for(subset, n_bits, first)
-                        if broken:
+                        if broken == "rotations":
                             order = every[(subset[0] - first) % n_bits]
+                        if broken == "first":
+                            order = np.array([0, *(bit for bit in order if bit)])
                         tried += 1
                         wrong += not _pattern_is_junta(order, subset, first, n_bits)
         orthogonal = all(_parities_orthogonal(n, k) for n, k in ((8, 3), (8, 4), (10, 3), (10, 5)))
@@ -197,10 +241,14 @@ class ArchitectureSearch(Claim, name="malach.nas"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar = "the majority of the bits of I in place of their parity"
+    broken: ClassVar = {
+        "majority": "the majority of the bits of I in place of their parity",
+        "nearly": "a parity that is wrong for one content of I",
+    }
 
     def decide(self, broken: str) -> Evidence:
-        target = window_signal.majority if broken else window_signal.parity
+        targets = {"majority": window_signal.majority, "nearly": window_signal.nearly_parity}
+        target = targets.get(broken, window_signal.parity)
         tried, unaligned, aligned, in_integers, agree = 0, 0.0, 1.0, 0, True
         for n_bits, width, k_window in ((6, 2, 2), (8, 3, 3), (8, 4, 3), (10, 3, 3), (10, 4, 4)):
             windows, subset = juntas.subsets(n_bits, width), np.arange(1, k_window + 1)

@@ -2,118 +2,173 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
+from functools import cache
 from math import log, log2
-from typing import ClassVar
+from typing import ClassVar, SupportsFloat
 
 from whyconv.claims import Claim
-from whyconv.lazy import np
+from whyconv.lazy import NDArray, np
+from whyconv.measure.intervals import rate_interval
+from whyconv.papers.malach.claims.descent import small_walks
+from whyconv.papers.malach.exact import oracle_sizes, printed
 from whyconv.papers.malach.exact.bounds import stated_terms
-from whyconv.papers.malach.exact.routes import walk
-from whyconv.papers.malach.exact.runs import batch
-from whyconv.papers.malach.exact.sizes import Sizes, corollary_sizes, sizes
+from whyconv.papers.malach.exact.runs import drawn
+from whyconv.papers.malach.exact.sizes import Sizes, corollary_samples, corollary_sizes, sizes
+from whyconv.papers.malach.exact.transcription import differing
 from whyconv.papers.malach.exact.window_descent import descend, outputs
-from whyconv.verdict import Evidence, Verdict
+from whyconv.verdict import Evidence, Verdict, kept
 
 EPS, DELTA = 0.1, 0.1
+SEEDS = tuple(range(20))
+"""Each draws a problem and a sample."""
+FILTERS, STEPS = 65, 33
+"""Constants with which the corrected orders of q and T keep Theorem 4's terms below eps/2; eps <= 0.1, n >=
+4."""
+SPANS = {1: (50, 100), 1.5: (50, 100), 2: (50, 100)}
+"""a: the log2 n between which powers of log n are measured, k = a log2 n."""
 
 
 class Corollary5(Claim, name="malach.cor5"):
-    """k = log2 n: q = O(eps^-2 n^3 log^4 n) filters, T = O(eps^-2 n^3 log^2 n) steps learn to accuracy eps.
+    """k = a log2 n, a >= 1: q ~ n^(4a-1) log^4 n filters, T ~ n^(2a+1) log^2 n steps learn, eps^-2 times.
 
-    The paper prints log^2 n and log n. Theorem 4's second term, 2 (2^k k)^2 / sqrt(q n), then is 2 eps log
-    n over the root of the constant: no constant keeps it below eps. With the corrected powers the constants
-    are 64 and 32 (c = 1). The sample: O(eps^-2 n k q log(n k q / delta)), for which an explicit m is used
-    here; it bounds 0-1 error, not hinge loss.
+    The paper prints q = O(eps^-2 n^3 log^2 n) and T = O(eps^-2 n^3 log n) for k = O(log n). At k = log2 n two
+    logarithms of q and one of T are missing: Theorem 4's second term, 2 (2^k k)^2 / sqrt(q n), then is 2 eps
+    log n over the root of the constant, and no constant keeps it below eps. For k = a log2 n, which k = O(log
+    n) admits, the power of n depends on a: 7 and 5 for a = 2. With the corrected orders the constants are 65
+    and 33 (c = 1). The sample: O(eps^-2 n k q log(n k q / delta)), for which an explicit m is used here; it
+    bounds 0-1 error, not hinge loss, and is far more than is needed.
 
-    Routes for the sizes: floating point, with powers of log n fitted over n = 2^50..2^100; and rational
-    arithmetic, where the width found suffices and one less does not. Then the corollary is carried out at n
-    = 4, k = 2: samples of m examples are drawn (as multinomial counts of the 16 inputs), GD runs on each
-    with the q and eta asked for until the training loss is eps/2, within T steps, and the error on all
-    inputs is counted.
+    Routes for the sizes: floating point, with powers of log n measured between n = 2^50 and 2^100 for a =
+    1, 3/2 and 2; and rational arithmetic, where q and T suffice and one less does not; for m, another
+    formula in base-2 logarithms. Then the corollary is carried out at n = 4, k = 2: for each seed a problem
+    and a sample of m examples are drawn (as multinomial counts of the 16 inputs), GD runs with the q and
+    eta asked for until the training loss is eps/2, within T steps, and the error on all inputs is counted.
+    It must be at most eps with probability 1 - delta.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Corollary 5"
     expected: ClassVar[Verdict] = "holds as corrected"
-    broken: ClassVar = "a sample of 3 examples in place of m"
+    broken: ClassVar = {
+        "sample": "a sample of 3 examples in place of m",
+        "log-q": "log^3 n for log^4 n filters",
+        "log-T": "log n for log^2 n steps",
+        "quantifier": "the powers of n for k = log2 n taken for k = 2 log2 n",
+    }
 
     def decide(self, broken: str) -> Evidence:
-        found = {2**bits: sizes(2**bits, bits, EPS, DELTA) for bits in (2, 3, 5, 8, 10, 20, 50, 100)}
-        enough = all(sum(size.terms) <= EPS / 2 * (1 + 1e-12) for size in found.values())
-        least = all(_is_least(bits, sizes(2**bits, bits, EPS, DELTA).width) for bits in (2, 3, 4, 5))
-        powers = [
-            log(_free_of_cubes(found, 2**100, which) / _free_of_cubes(found, 2**50, which)) / log(2)
-            for which in ("width", "steps")
-        ]
-        fitting = 64 * log2(4) ** 2
-        printed = []
-        for n in (4, 2**10, 2**20):
-            width, steps = corollary_sizes(n, EPS, printed=True)
-            terms = stated_terms(n, round(log2(n)), round(fitting * width), round(fitting * steps))
-            printed.append(terms[1] / (EPS / 4))
-        four = found[4]
-        samples = 3 if broken else four.samples
-        trained = _learn(four, samples)
-        apart = max(walk("parity", 3).gap, walk("dictator", 1, "biased").gap)
-        learned = (
-            apart <= 1e-12
-            and trained["loss"] <= EPS / 2
-            and trained["steps"] <= four.steps
-            and trained["error"] <= EPS
-        )
-        corrected = enough and least and abs(powers[0] - 4) < 0.01 and abs(powers[1] - 2) < 0.01
+        found = {a: [sizes(2**b, round(a * b), EPS, DELTA) for b in span] for a, span in SPANS.items()}
+        powers = [_powers(a, *found[a]) for a in SPANS]
+        least = all(_is_least(bits, k) for bits, k in ((2, 2), (3, 3), (4, 4), (5, 5), (3, 6), (4, 8)))
+        orders = max(_share(a, bits, broken) for a in SPANS for bits in (2, 4, 10, 20, 40, 100))
+        printed_share = {bits: _share(1, bits, "printed") for bits in (2, 20)}
+        wider = _share(2, 10, "printed")
+
+        four = sizes(4, 2, EPS, DELTA)
+        samples = 3 if broken == "sample" else four.samples
+        loss, steps, errors = _learn(four.width, four.step, four.steps, samples, SEEDS)
+        learned = (loss <= EPS / 2) & (errors <= EPS)
+        rate = kept(int(learned.sum()), len(SEEDS), 1 - DELTA, "learned to accuracy eps")
+        apart, differ = max(each.gap for each in small_walks(SEEDS, 1.0)), differing(_pairs())
+        exact_powers = all(abs(q - 4) < 0.01 and abs(t - 2) < 0.01 for q, t in powers)
+        corrected = exact_powers and least and orders <= 1 and not differ
         verdict: Verdict = "fails"
-        if corrected and learned:
-            verdict = "holds as corrected" if printed[-1] > 1 else "holds"
+        if corrected and rate.verdict == "consistent" and steps <= four.steps and apart <= 1e-12:
+            verdict = "holds as corrected" if max(printed_share[20], wider) > 1 else "holds"
         return Evidence(
             verdict,
             {
-                "q and T grow with n^3 log n to the powers": f"{powers[0]:.3f}, {powers[1]:.3f}",
-                "second term / (eps/4), paper's q, n = 4, 2^10, 2^20": ", ".join(f"{x:.3g}" for x in printed),
-                "q, T asked for, n = 4, k = 2, eps = 0.1": f"{four.width:,}, {four.steps:,}",
+                "q / n^(4a-1) grows with log n to the power, a = 2": powers[-1][0],
+                "T / n^(2a+1) grows with log n to the power, a = 2": powers[-1][1],
+                "terms / (eps/2), corrected q and T, largest": orders,
+                "terms / (eps/2), printed q and T, n = 4": printed_share[2],
+                "terms / (eps/2), printed q and T, n = 2^20": printed_share[20],
+                "the same, k = 2 log2 n, n = 2^10": wider,
+                "q asked for, n = 4, k = 2, eps = 0.1": four.width,
                 "examples drawn": samples,
-                "steps until training loss eps/2, slowest run": int(trained["steps"]),
-                "largest error over all inputs": trained["error"],
-                "largest hinge loss over all inputs": trained["hinge"],
-                "compressed and plain differ by, q = 40": apart,
+                "steps until training loss eps/2, slowest run": steps,
+                "learned to accuracy eps": rate_interval(int(learned.sum()), len(SEEDS)),
+                "compressed and plain differ by, q = 16": apart,
+                "transcriptions that differ": differ,
             },
         )
 
 
-def _free_of_cubes(found: dict[int, Sizes], n: int, which: str) -> float:
-    """q or T over eps^-2 n^3."""
-    return float(Fraction(getattr(found[n], which), n**3)) * EPS**2
-
-
-def _is_least(bits: int, width: int) -> bool:
-    """Whether q = ``width`` is the least with Theorem 4's first two terms <= eps/4; n = 2^k, c = 1, exactly.
-
-    second <= eps/4 - first, squared: (2 (2^k k)^2)^2 / (q n) <= (eps/4 - 2 n^2 k^2 2^k / q)^2 with the
-    bracket positive. eps is the double nearest 0.1, and q may be off by the rounding of a square root.
-    """
-    n, quarter = 2**bits, Fraction(EPS) / 4
-
-    def suffices(q: int) -> bool:
-        rest = quarter - Fraction(2 * n**2 * bits**2 * 2**bits, q)
-        return rest > 0 and Fraction((2 * (2**bits * bits) ** 2) ** 2, q * n) <= rest**2
-
-    rounding = 1 + width // 10**14
-    return suffices(width + rounding - 1) and not suffices(width - rounding)
-
-
-def _learn(size: Sizes, samples: int) -> dict[str, float]:
-    """Descend on drawn samples at n = 4, k = 2 to training loss eps/2; the worst of 12 runs."""
-    runs = batch(4, 2, size.width, ("parity", "and", "dictator"), (1, 3), ("uniform", "biased"), seed=51)
-    rng = np.random.default_rng(52)
-    counts = np.stack([rng.multinomial(samples, weights) for weights in runs.weights])
-    # training loss eps/2 comes long before T; at 60,000 steps something is wrong, and the claim fails
-    path = descend(
-        runs.labels, counts / samples, runs.counts, size.step, min(size.steps, 60_000), stop_at=EPS / 2
+def _powers(a: float, near: Sizes, far: Sizes) -> tuple[float, float]:
+    """The powers of log n by which q / n^(4a-1) and T / n^(2a+1) grow between the two n of a's span."""
+    low, high = SPANS[a]
+    spread = (high - low) * log(2)
+    return (
+        (log(far.width) - log(near.width) - (4 * a - 1) * spread) / log(high / low),
+        (log(far.steps) - log(near.steps) - (2 * a + 1) * spread) / log(high / low),
     )
+
+
+def _share(a: float, bits: int, broken: str) -> float:
+    """Theorem 4's three terms over eps/2, at the q and T of the corrected corollary; n = 2^bits, k = a bits.
+
+    Or at the printed ones, with constants that suffice at n = 4, k = 2.
+    """
+    n, k = 2**bits, round(a * bits)
+    width, steps = corollary_sizes(n, EPS, a, printed=broken == "printed")
+    if broken == "printed":
+        width, steps = width * FILTERS * log2(4) ** 2, steps * STEPS * log2(4)
+    else:
+        width, steps = width * FILTERS, steps * STEPS
+    # controls are fitted at n = 4, like everything that leaves a constant open
+    if broken == "log-q":
+        width *= 2 / bits
+    if broken == "log-T":
+        steps *= 2 / bits
+    if broken == "quantifier" and a == 2:
+        width, steps = width * (4 / n) ** 4, steps * (4 / n) ** 2
+    return sum(stated_terms(n, k, round(width), round(steps))) / (EPS / 2)
+
+
+def _is_least(bits: int, k: int) -> bool:
+    """Whether q, T and m at n = 2^bits are enough, and no more, by the second route.
+
+    m is found to a relative 1e-9; a share of 1e-6 less must not do.
+    """
+    n, found = 2**bits, sizes(2**bits, k, EPS, DELTA)
+    m = found.samples
+    doubts = [oracle_sizes.doubt(each, n, k, found.width, EPS / 2) for each in (m, m - m // 10**6)]
+    return (
+        oracle_sizes.is_least_width(n, k, found.width, EPS)
+        and oracle_sizes.is_least_steps(n, found.width, found.steps, EPS)
+        and doubts[0] <= log2(DELTA / 2) < doubts[1]
+    )
+
+
+def _pairs() -> list[tuple[float, SupportsFloat]]:
+    """The printed orders; theirs have natural logarithms, ours base 2."""
+    pairs = []
+    for n in (4, 64, 2**20):
+        width, steps = corollary_sizes(n, 0.25, 1, printed=True)
+        eps = Fraction(1, 4)
+        pairs += [
+            (width * log(2) ** 2, printed.corollary_5_channels(eps, n)),
+            (steps * log(2), printed.corollary_5_steps(eps, n)),
+        ]
+    for n, k, q in ((4, 2, 100), (32, 5, 10**6)):
+        ours = corollary_samples(n, k, q, 0.25, 0.125)
+        pairs.append((ours, printed.corollary_5_examples(Fraction(1, 4), n, k, q, Fraction(1, 8))))
+    return pairs
+
+
+@cache
+def _learn(
+    width: int, step: float, steps: int, samples: int, seeds: Sequence[int]
+) -> tuple[NDArray, int, NDArray]:
+    """Descend on a drawn sample of a drawn problem for each seed, n = 4, k = 2, to training loss eps/2.
+
+    Training losses, the steps of the slowest run, and the errors over all inputs.
+    """
+    runs = drawn(4, 2, width, seeds)
+    rngs = [np.random.default_rng([52, seed]) for seed in seeds]
+    counts = np.stack([rng.multinomial(samples, p) for rng, p in zip(rngs, runs.weights, strict=True)])
+    # training loss eps/2 comes long before T; at 60,000 steps something is wrong, and the claim fails
+    path = descend(runs.labels, counts / samples, runs.counts, step, min(steps, 60_000), stop_at=EPS / 2)
     margins = runs.labels * outputs(path.readout, path.filters, runs.counts, 4)
-    return {
-        "loss": float(path.loss[-1].max()),
-        "steps": path.steps,
-        "error": float((runs.weights * (margins <= 0)).sum(axis=1).max()),
-        "hinge": float((runs.weights * np.maximum(1 - margins, 0)).sum(axis=1).max()),
-    }
+    return path.loss[-1], path.steps, (runs.weights * (margins <= 0)).sum(axis=1)

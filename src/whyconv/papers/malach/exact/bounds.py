@@ -83,6 +83,13 @@ def loss_drift_bound(
     return cap * (step * steps) ** 2 * n_bits * k_window * sqrt(width) * norms
 
 
+def sharp_loss_drift_bound(
+    step: float, steps: int, windows: int, k_window: int, width: int, cap: float, norms: float
+) -> float:
+    """Lemma 9 with :func:`sharp_drift_bound` in its proof: that times sqrt(k) sum_j |u*^(j)|."""
+    return sharp_drift_bound(step, steps, windows, k_window, width, cap) * sqrt(k_window) * norms
+
+
 def step_size(n_bits: int, width: int, steps: int, reading: Reading = "corrected") -> float:
     """eta of Theorem 4: corrected sqrt(n) / (sqrt(q) T), printed sqrt(n) / sqrt(q T).
 

@@ -50,7 +50,7 @@ def proof_bound(n_bits: int, k_window: int) -> Fraction:
 def tight_bound(n_bits: int, k_window: int) -> Fraction:
     """max(n-k+1, k+1) / C(n, k): from the level identity, as the two weights sum to at most 1.
 
-    At most `paper_bound` for every 0 < k < n. For n >= 2k it is attained: see `detector`.
+    At most `paper_bound` for every 0 < k < n, and attained: see `detector`.
     """
     return Fraction(max(n_bits - k_window + 1, k_window + 1), comb(n_bits, k_window))
 
@@ -71,7 +71,8 @@ def detector(size: int) -> tuple[Callable[[Floats], Floats], Callable[[Floats], 
 
     sigma'(z) = cos(pi (z - size) / 2), since i^size chi_A(x) = exp(i pi <1_A, x> / 2); |sigma| <= 2/pi. With
     w = 1_A for a random A of size k-1, a permutation-invariant law, all weight is on level k-1: E |dL/dw|^2
-    is (n-k+1)/C(n, k), and E (dL/dw_j)^2 = 1/C(n, k-1) for j in I, above the proof's min for n > 2k.
+    is (n-k+1)/C(n, k), and E (dL/dw_j)^2 = 1/C(n, k-1) for j in I, above the proof's min for n > 2k. With A
+    of size k+1 it is (k+1)/C(n, k), the tight bound for k > n/2.
     """
 
     def activation(z: Floats) -> Floats:
@@ -81,6 +82,40 @@ def detector(size: int) -> tuple[Callable[[Floats], Floats], Callable[[Floats], 
         return np.cos(np.pi / 2 * (z - size))
 
     return activation, slope
+
+
+def cosine(size: int, cap: float, part: str) -> tuple[Callable[[Floats], Floats], Callable[[Floats], Floats]]:
+    """sigma and sigma' with |sigma| <= c = ``cap``, |sigma'| <= 1, for weights (pi c / 2) 1_A, |A| =
+    ``size``.
+
+    ``part`` = "sigma": sigma(<w, x>) = c chi_A(x); "slope": sigma'(<w, x>) = chi_A(x). All Fourier weight is
+    on A, so a random A of k bits gives E (dL/du)^2 = c^2 / C(n, k): Theorem 12's bound is attained.
+    """
+    shift = np.pi / 2 * size
+
+    def wave(z: Floats) -> Floats:
+        return np.cos(z / cap - shift)
+
+    def other(z: Floats) -> Floats:
+        return np.sin(z / cap - shift)
+
+    if part == "sigma":
+        return (lambda z: cap * wave(z)), (lambda z: -other(z))
+    return (lambda z: cap * other(z)), wave
+
+
+def cosine_squares(n_bits: int, k_window: int, size: int, cap: float) -> tuple[float, float]:
+    """(E |dL/dw|^2, E (dL/du)^2) of :func:`cosine` ("sigma" if ``size`` = k, else "slope"), for one neuron.
+
+    From E[chi_B(x) exp(i <w, x> / c)] = i^|B| prod_{j in B} sin(w_j / c) prod_{j not in B} cos(w_j / c),
+    whose factors at w_j / c = pi/2 or 0 are 1 or 0: the coefficient at B is 1 for B = A, else 0 (sine and
+    cosine out of phase). So what remains is to count: A = I with probability 1 / C(n, k), and A = I xor
+    {j}.
+    """
+    if size == k_window:
+        return 0.0, cap**2 * float(Fraction(1, comb(n_bits, size)))
+    ways = k_window if size == k_window - 1 else n_bits - k_window
+    return float(Fraction(ways, comb(n_bits, size))), 0.0
 
 
 def gaussian_square(

@@ -13,7 +13,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from whyconv.lazy import Floats, np
-from whyconv.papers.malach.exact.oracle_windows import PlainPath
 
 
 @dataclass(frozen=True)
@@ -47,42 +46,60 @@ def descend(slopes: Floats, offsets: Floats, first: Floats, step: float, *, conc
     return Record(np.array(values), np.array(norms))
 
 
-def excess(
+def terms(step: float, target: float, start: float, gradients: Floats) -> tuple[float, float, float]:
+    """|theta*|^2 / (2 eta T), |theta_1| mean |grad_t| and eta mean |grad_t|^2, as printed.
+
+    ``target`` = |theta*|, ``start`` = |theta_1|, ``gradients`` the T norms.
+    """
+    return (
+        target**2 / (2 * step * len(gradients)),
+        start * float(gradients.mean()),
+        step * float((gradients**2).mean()),
+    )
+
+
+def sides(
     record: Record,
     slopes: Floats,
     offsets: Floats,
     first: Floats,
     target: Floats,
     step: float,
-    factor: float = 1.0,
     *,
     concave: bool = False,
-) -> float:
-    """Left minus right side of Theorem 10, with ``factor`` * eta in its last term; at most 0 if it holds.
-
-    ``target`` = theta*.
-    """
+) -> tuple[float, tuple[float, float, float]]:
+    """mean f_t(theta_t) - mean f_t(theta*), and the three terms that bound it; ``target`` = theta*."""
     pairs = zip(slopes, offsets, strict=True)
     rival = np.mean([evaluate(a, b, target, concave=concave)[0] for a, b in pairs])
-    distance = target @ target / (2 * step * len(record.values))
-    start = np.linalg.norm(first) * record.gradients.mean()
-    energy = factor * step * (record.gradients**2).mean()
-    return float(record.values.mean() - rival - distance - start - energy)
+    norms = float(np.linalg.norm(target)), float(np.linalg.norm(first))
+    return float(record.values.mean() - rival), terms(step, *norms, record.gradients)
 
 
-def excess_of_equal_linear(slope: Floats, step: float, steps: int) -> float:
-    """:func:`excess` with eta/2 for f_t = <a, .> at every t, theta_1 = 0, theta* = -eta T a: exactly 0."""
-    slopes, offsets = np.tile(slope, (steps, 1, 1)), np.zeros((steps, 1))
-    first = np.zeros_like(slope)
-    record = descend(slopes, offsets, first, step)
-    return excess(record, slopes, offsets, first, -step * steps * slope, step, 0.5)
+def excess_of_equal_linear(
+    slope: Floats, along: float, step: float, steps: int, factors: tuple[float, float, float]
+) -> float:
+    """Left minus right side, its terms times ``factors``; f_t = <a, .> at every t, theta* = -eta T a.
 
-
-def excess_of_walk(plain: PlainPath, step: float, star_norm: float) -> float:
-    """:func:`excess` with eta/2 along a network's descent: f_t = L(., W^(t)), theta_1 = 0, theta* = u*.
-
-    ``star_norm`` = |u*|, whose losses are the first probe of ``plain``.
+    theta_1 = ``along`` * a. With the factors 1, 1, 1/2 it is exactly 0, so none of them can be smaller.
     """
-    steps = len(plain.gradients)
-    rival = plain.probe_loss[:steps, 0].mean() + star_norm**2 / (2 * step * steps)
-    return float(plain.loss[:steps].mean() - rival - step / 2 * (plain.gradients**2).mean())
+    slopes, offsets = np.tile(slope, (steps, 1, 1)), np.zeros((steps, 1))
+    first = along * slope
+    record = descend(slopes, offsets, first, step)
+    regret, parts = sides(record, slopes, offsets, first, -step * steps * slope, step)
+    return regret - sum(f * part for f, part in zip(factors, parts, strict=True))
+
+
+def excess_of_losses(
+    losses: Floats,
+    rivals: Floats,
+    gradients: Floats,
+    step: float,
+    star_norm: float,
+    factors: tuple[float, float, float],
+) -> float:
+    """The same along a network's descent: f_t = L(., W^(t)), theta_1 = 0, theta* = u*.
+
+    ``losses`` and ``rivals`` = L of (u^(t), W^(t)) and of (u*, W^(t)) at t = 0..T-1; ``star_norm`` = |u*|.
+    """
+    parts = terms(step, star_norm, 0.0, gradients)
+    return float(losses.mean() - rivals.mean()) - sum(f * p for f, p in zip(factors, parts, strict=True))

@@ -2,25 +2,29 @@
 
 The claims on gradient descent rest on :mod:`.window_descent`, which is exact only if its compression is. Here
 both descents start from the same W^(0), with steps large enough to cross every kink (margins cross 1,
-activations cross 0), and ``gap`` is their largest distance.
+activations cross 0), and ``gap`` is their largest distance. Each route sets up the problem by itself: the
+compressed one by :mod:`.k_patterns` and Lemma 6's formula for u*, the plain one by :mod:`.oracle_problem`.
+What they share is the drawn type of every filter, the step size, and the start of Theorem 4.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whyconv.lazy import Ints, np
-from whyconv.papers.malach.exact import k_patterns, oracle_windows, window_descent
+from whyconv.lazy import Floats, Ints, np
+from whyconv.papers.malach.exact import k_patterns, oracle_problem, oracle_windows, window_descent
 from whyconv.papers.malach.exact.oracle_windows import PlainNetwork, PlainPath
 from whyconv.papers.malach.exact.window_descent import Path, Ramp
 
 
 @dataclass(frozen=True)
 class Walks:
-    """The two records of one problem, both with Lemma 6's u* and -u* as probes, and what was drawn.
+    """The two records of one problem, and what was drawn.
 
-    ``path`` has one run. ``counts`` = |J_z| by bank, (banks, 2^k); ``kinds`` the type of every filter,
-    (banks, q); ``star_norm`` = |u*|; ``network`` the plain network after its last step.
+    Both have three probes: Lemma 6's u*, -u*, and -1/q on every filter of every window. ``path`` has one run.
+    ``counts`` = |J_z| by bank, (banks, 2^k); ``kinds`` the type of every filter, (banks, q); ``star_norm`` =
+    |u*|; ``network`` the plain network after its last step.
     """
 
     n_bits: int
@@ -34,6 +38,11 @@ class Walks:
     network: PlainNetwork
     kinds: Ints
     star_norm: float
+
+    @property
+    def probe_norms(self) -> Floats:
+        """sum_j |u*^(j)| of the three probes."""
+        return np.array([self.star_norm, self.star_norm, len(self.network.readout) / self.width**0.5])
 
     @property
     def gap(self) -> float:
@@ -55,7 +64,7 @@ class Walks:
 
 
 def walk(
-    kind: str,
+    kind: str | Sequence[float],
     position: int,
     law: str = "uniform",
     *,
@@ -68,42 +77,90 @@ def walk(
     activation: Ramp | None = None,
     start: float = 0.0,
     windows: int | None = None,
+    kinds: Ints | None = None,
     seed: int = 0,
 ) -> Walks:
     """Both descents on one k-pattern problem; eta T = ``reach``; an LCN if not ``shared``.
 
-    Labels, distribution and u* are computed once and passed to both (u* copy by copy to the plain network);
-    forward pass, gradients, steps and norms are not shared. So ``gap`` certifies the descent at this q, but
-    not the setup of the problem. ``activation``, ``start``, ``windows`` as in
+    Labels, distribution and u* come from each route's own code, as do forward pass, gradients, steps and
+    norms. ``kinds``: the types of the filters (banks, q), if they are not to be drawn; a type is numbered
+    like its word in :func:`.oracle_problem.words`. ``activation``, ``start``, ``windows`` as in
     :func:`.window_descent.descend`. Cost about 2 ms per step at n = 4.
     """
     sigma, rng = activation or Ramp(), np.random.default_rng(seed)
     seen = windows or k_patterns.window_count(n_bits, k_window)
     banks, step = 1 if shared else seen, reach / steps
-    kinds = rng.integers(2**k_window, size=(banks, width))
+    if kinds is None:
+        kinds = rng.integers(2**k_window, size=(banks, width))
     counts = np.stack([np.bincount(row, minlength=2**k_window) for row in kinds])
     table = k_patterns.target(kind, k_window, seed)
-    labels = k_patterns.labels(n_bits, table, position)
-    weights = k_patterns.distribution(law, n_bits)
     probe = window_descent.separator(counts[None], table, min(position, seen), seen)
     path = window_descent.descend(
-        labels[None],
-        weights[None],
+        k_patterns.labels(n_bits, table, position)[None],
+        k_patterns.distribution(law, n_bits)[None],
         counts[None],
         step,
         steps,
         activation=sigma,
         start=start,
-        probes=np.stack([probe, -probe], axis=1),
+        probes=np.stack([probe, -probe, np.full_like(probe, -1 / kinds.shape[1])], axis=1),
         windows=windows,
     )
-    words = k_patterns.cube(k_window)
+
+    drawn = kind == "random" or not isinstance(kind, str)
+    g = oracle_problem.pattern(table.tolist() if drawn else kind)
+    signs = np.array(oracle_problem.words(k_window), dtype=float)
     network = PlainNetwork(
-        words[kinds] / k_window, np.full((seen, width), start), 1 / k_window - 1, sigma.cap, sigma.shift
+        signs[kinds] / k_window,
+        np.full((seen, kinds.shape[1]), start),
+        1 / k_window - 1,
+        sigma.cap,
+        sigma.shift,
     )
-    star = np.array([probe[0].reshape(seen, -1)[j, kinds[network.bank(j)]] for j in range(seen)])
-    inputs = k_patterns.cube(n_bits)
-    examples = [(x, float(y), float(p)) for x, y, p in zip(inputs, labels, weights, strict=True) if p]
-    plain = oracle_windows.descend(network, examples, step, steps, (star, -star))
-    norm = float(np.linalg.norm(star))
+    star, at = np.zeros((seen, kinds.shape[1])), min(position, seen) - 1
+    star[at] = oracle_problem.least_norm_readout(network.filters[network.bank(at)], g)
+    examples = oracle_problem.examples(g, n_bits, k_window, position, law)
+    plain = oracle_windows.descend(
+        network, examples, step, steps, (star, -star, np.full_like(star, -1 / star.shape[1]))
+    )
+    norm, width = float(np.linalg.norm(star)), kinds.shape[1]
     return Walks(n_bits, k_window, width, step, sigma, counts, path, plain, network, kinds, norm)
+
+
+def crowd(
+    n_bits: int,
+    k_window: int,
+    width: int,
+    value: float,
+    room: float,
+    *,
+    steps: int = 200,
+    shared: bool = True,
+    bounded: bool = True,
+) -> Walks:
+    """A descent that Lemmas 8 and 9 hardly overestimate: everything pulls in one direction.
+
+    All mass on the input of ones, label 1, and every filter of the type that answers there, with ``value``
+    = sigma(1/k) at the start; c = (1 + ``room``) * value is only reached later, so sigma' = 1 until then. The
+    hinge stays active to the end, eta T = 0.8 / (windows q value^2). Then u_i^(t) = eta t value in every
+    window, and every window moves each w_i by eta^2 value t (t-1)/2 along (1, ..., 1). The lemmas hold for
+    every start, so one that is hardly ever drawn may be taken. If not ``bounded``, sigma goes on above c.
+    """
+    windows = n_bits - k_window + 1
+    ramp = Ramp(cap=(1 + room) * value if bounded else float("inf"), shift=value - 1 / k_window)
+    kinds = np.full((1 if shared else windows, width), 2**k_window - 1)
+    reach = 0.8 / (windows * width * value**2)
+    return walk(
+        "and", 1, "point", n_bits=n_bits, k_window=k_window, steps=steps, reach=reach, activation=ramp,
+        shared=shared, kinds=kinds,
+    )  # fmt: skip
+
+
+def kink() -> Walks:
+    """A descent that stands on the hinge's kink after one step, in numbers without rounding: 1 - y h = 0.
+
+    n = 5, k = 2, all mass on the input of ones, 16 filters of each type, step 1/16: after one step u = 1/32
+    on the 16 filters that answer (with 1/2) in 4 windows, so h = 4 * 16 / 64 = 1. With the subgradient 0
+    nothing moves any more.
+    """
+    return walk("and", 1, "point", n_bits=5, steps=8, reach=0.5, kinds=np.repeat(np.arange(4), 16)[None])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -72,3 +73,54 @@ def batch(
         counts,
         np.concatenate([window_descent.separator(c[None], table, at, windows) for c, table, at in each]),
     )
+
+
+KINDS = ("parity", "and", "majority", "dictator", "random")
+LAWS = ("uniform", "biased", "markov", "point")
+
+
+def drawn(n_bits: int, k_window: int, width: int, seeds: Sequence[int], *, shared: bool = True) -> Batch:
+    """A problem for each seed: target, position, distribution and filters are drawn from it."""
+    each = []
+    for seed in seeds:
+        rng = np.random.default_rng([n_bits, k_window, seed])
+        position = int(rng.integers(k_patterns.window_count(n_bits, k_window))) + 1
+        kind, law = str(rng.choice(KINDS)), str(rng.choice(LAWS))
+        target_seed, filter_seed = (int(seed) for seed in rng.integers(2**31, size=2))
+        table = k_patterns.target(kind, k_window, target_seed)
+        one = _one(n_bits, k_window, width, table, position, law, shared, filter_seed)
+        each.append(one)
+    parts = zip(*each, strict=True)
+    return Batch(n_bits, k_window, *(np.concatenate(part) for part in parts))
+
+
+def scarce(n_bits: int, k_window: int, width: int, *, shared: bool = True) -> Batch:
+    """The parity at the last window, uniform bits, and the start with the largest |u*| that Lemma 6 allows.
+
+    All types but one have q 2^(-k-1) filters, half of their mean.
+    """
+    windows, types = k_patterns.window_count(n_bits, k_window), 2**k_window
+    counts = np.full((1, 1 if shared else windows, types), -(-width // (2 * types)))
+    counts[..., 0] += width - counts[0, 0].sum()
+    table = k_patterns.target("parity", k_window)
+    labels, weights = k_patterns.labels(n_bits, table, windows), k_patterns.distribution("uniform", n_bits)
+    star = window_descent.separator(counts, table, windows, windows)
+    return Batch(n_bits, k_window, labels[None], weights[None], counts, star)
+
+
+def together(*parts: Batch) -> Batch:
+    """Problems of one size and width side by side."""
+    arrays = ("labels", "weights", "counts", "star")
+    joined = (np.concatenate([getattr(part, name) for part in parts]) for name in arrays)
+    return Batch(parts[0].n_bits, parts[0].k_window, *joined)
+
+
+def _one(
+    n_bits: int, k_window: int, width: int, table: Floats, at: int, law: str, shared: bool, seed: int
+) -> tuple[Floats, Floats, Ints, Floats]:
+    """Labels, weights, counts and u* of one problem, with an axis of length 1 in front."""
+    windows = k_patterns.window_count(n_bits, k_window)
+    rng = np.random.default_rng(seed)
+    counts = window_descent.draw_counts(rng, width, k_window, 1, 1 if shared else windows)
+    labels, weights = k_patterns.labels(n_bits, table, at), k_patterns.distribution(law, n_bits)
+    return labels[None], weights[None], counts, window_descent.separator(counts, table, at, windows)

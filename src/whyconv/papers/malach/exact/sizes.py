@@ -91,13 +91,20 @@ def samples_needed(n_bits: int, k_window: int, width: int, gap: float, delta: fl
     return ceil(high)
 
 
-def corollary_sizes(n_bits: int, eps: float, *, printed: bool) -> tuple[float, float]:
-    """q and T of Corollary 5 with every hidden constant 1, k = log2 n and log = log2.
+def corollary_sizes(n_bits: int, eps: float, ratio: float = 1, *, printed: bool) -> tuple[float, float]:
+    """q and T of Corollary 5 with every hidden constant 1, k = a log2 n, a = ``ratio``, log = log2.
 
-    Printed: eps^-2 n^3 log^2 n and eps^-2 n^3 log n; corrected: log^4 n and log^2 n.
+    Printed, for any a: eps^-2 n^3 log^2 n and eps^-2 n^3 log n; corrected, for a >= 1: eps^-2 n^(4a-1) (a log
+    n)^4 and eps^-2 n^(2a+1) (a log n)^2.
     """
-    base, bits = n_bits**3 / eps**2, log2(n_bits)
-    return (base * bits**2, base * bits) if printed else (base * bits**4, base * bits**2)
+    bits = log2(n_bits)
+    if printed:
+        return n_bits**3 / eps**2 * bits**2, n_bits**3 / eps**2 * bits
+    k_window = ratio * bits
+    return (
+        n_bits ** (4 * ratio - 1) / eps**2 * k_window**4,
+        n_bits ** (2 * ratio + 1) / eps**2 * k_window**2,
+    )
 
 
 def corollary_samples(n_bits: int, k_window: int, width: int, eps: float, delta: float) -> float:

@@ -27,6 +27,11 @@ def majority(bits: NDArray) -> NDArray:
     return 1 - 2 * (bits.sum(axis=1) <= 0)
 
 
+def nearly_parity(bits: NDArray) -> NDArray:
+    """The parity, with the other sign where all bits of I are 1: every set inside I has a coefficient."""
+    return bits.prod(axis=1) * (1 - 2 * (bits.min(axis=1) > 0))
+
+
 def by_backpropagation(target: Target, subset: Ints, windows: Ints, n_bits: int) -> Floats:
     """For each window the largest |dL/du^(j)| over 8 shared tanh filters N(0, 1), biases N(0, 1/4)."""
     rng = np.random.default_rng(13)
