@@ -3,7 +3,7 @@ PYTHON ?= python3
 BIN := .venv/bin
 DEMO := whyconv-runs/demo
 
-.PHONY: setup demo test check-kernels freeze mutants chaos bench versions lock clean
+.PHONY: setup demo test check-kernels freeze power mutants chaos bench versions lock clean
 
 setup: .venv/runtime
 
@@ -28,6 +28,9 @@ test: .venv/dev
 
 check-kernels: .venv/dev
 	$(BIN)/python tests/kernels.py
+
+power: .venv/runtime
+	$(BIN)/python -m whyconv.criteria power > power.md && mv power.md docs/power.md
 
 freeze: .venv/runtime
 	$(BIN)/python -m whyconv.criteria freeze $(STUDY)
