@@ -5,7 +5,7 @@ DEMO := whyconv-runs/demo
 STRESS := whyconv-runs/stress
 MINUTES ?= 10
 
-.PHONY: setup demo test check-kernels freeze mutants tightness chaos bench versions lock clean
+.PHONY: setup demo test check-kernels freeze power mutants tightness chaos bench versions lock clean
 
 setup: .venv/runtime
 
@@ -30,6 +30,9 @@ test: .venv/dev
 
 check-kernels: .venv/dev
 	$(BIN)/python tests/kernels.py
+
+power: .venv/runtime
+	$(BIN)/python -m whyconv.criteria power > power.md && mv power.md docs/power.md
 
 freeze: .venv/runtime
 	$(BIN)/python -m whyconv.criteria freeze $(STUDY)

@@ -108,8 +108,17 @@ def above(limit: float, interval: Estimate, name: str) -> Evidence:
 
 
 def within(slack: float, of: float, interval: Estimate, name: str) -> Evidence:
-    """*consistent* if the whole interval is within ``slack`` of ``of``, *fails* if none of it is."""
-    low, high = of - slack, of + slack
+    """Equivalence with a margin: :func:`between` ``of - slack`` and ``of + slack``."""
+    return between(of - slack, of + slack, interval, name)
+
+
+def between(low: float, high: float, interval: Estimate, name: str) -> Evidence:
+    """*consistent* if the whole interval lies between the limits, *fails* if none of it does.
+
+    The first is two one-sided tests: what lies on a limit or beyond is found to be between with a probability
+    of at most half of what the interval misses. For a ratio take 1 / f and f. More repetitions can only help
+    what lies between; a wide interval decides nothing.
+    """
     outside = interval.high < low or interval.low > high
     return _sided(name, interval, interval.low > low and interval.high < high, outside)
 

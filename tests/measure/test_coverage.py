@@ -13,6 +13,7 @@ import pytest
 
 from whyconv.measure.complexity import Search, ratio, sample_complexity
 from whyconv.measure.curves import Curve
+from whyconv.measure.intervals import mean_interval, share_interval
 from whyconv.measure.scaling import exponent
 
 FLOOR, TARGET, SEEDS = 0.02, 0.12, 5
@@ -194,3 +195,22 @@ def test_exponent_with_censored_settings(ends):
     more = f"censored: {100 * np.mean(censored):.0f} %, median lower limit {np.median(bounds):.2f}"
     assert told(f"exponent at the {ends}", covered, more) >= 0.92
     assert np.median(bounds) > 0.5
+
+
+SHARES = {"few": (0.02, 0.01), "skewed": (0.02, 0.02), "accurate": (0.98, 0.01), "chance": (0.5, 0.02)}
+"""Mean and standard deviation of an error or accuracy among seeds (beta laws), beside a test of 1000."""
+
+
+@pytest.mark.parametrize("seeds", [3, 5, 10])
+@pytest.mark.parametrize("law", SHARES)
+def test_means_of_shares(law, seeds):
+    """The logit scale covers what it promises also where Student t does not."""
+    mean, spread = SHARES[law]
+    total = mean * (1 - mean) / spread**2 - 1
+    rng = np.random.default_rng(9)
+    true = rng.beta(mean * total, (1 - mean) * total, (4000, seeds))
+    samples = rng.binomial(1000, true) / 1000
+    logit = told(f"share, {law}, {seeds}", [mean in share_interval(each) for each in samples])
+    plain = told("by Student t", [mean in mean_interval(each) for each in samples])
+    assert 0.92 <= logit <= 0.97
+    assert (plain < 0.91) == (law == "skewed"), "the plain interval is enough, or too short as documented"

@@ -7,7 +7,16 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from whyconv.measure.intervals import Interval, mean_interval, paired_difference, summarise
+from whyconv.measure.intervals import (
+    Interval,
+    flag_rate,
+    is_share,
+    mean_interval,
+    paired_difference,
+    rate_interval,
+    share_interval,
+    summarise,
+)
 
 
 def test_agrees_with_scipy_at_every_level_and_size():
@@ -53,8 +62,56 @@ def test_a_value_that_is_not_finite_is_not_dropped(bad):
 
 
 def test_nothing_has_no_mean():
-    with pytest.raises(ValueError, match="at least one value"):
-        mean_interval([])
+    for interval in (mean_interval, share_interval):
+        with pytest.raises(ValueError, match="at least one value"):
+            interval([])
+
+
+def test_a_share_stays_within_0_and_1_and_is_the_delta_method_on_the_logit_scale():
+    rng = np.random.default_rng(3)
+    for values in (
+        rng.beta(0.5, 20, 5),
+        rng.beta(20, 0.5, 4),
+        rng.random(30),
+        [0.0, 0.0, 1e-9],
+        [1.0, 1 - 1e-9],
+    ):
+        got, plain = share_interval(values), mean_interval(values)
+        assert 0 <= got.low < got.mean < got.high <= 1 and got.mean == plain.mean
+        half = (plain.high - plain.low) / 2
+        ends = stats.logistic.cdf(
+            stats.logistic.ppf(got.mean) + np.array([-1, 1]) * half / (got.mean * (1 - got.mean))
+        )
+        assert (got.low, got.high) == pytest.approx(tuple(ends), rel=1e-6, abs=1e-15)
+    narrow = 0.5 + 0.001 * rng.standard_normal(8)
+    assert share_interval(narrow).low == pytest.approx(mean_interval(narrow).low, abs=1e-6)
+
+
+def test_a_share_and_its_complement_have_mirrored_intervals():
+    errors = np.array([0.0, 0.01, 0.04, 0.02])
+    one, other = share_interval(errors), share_interval(1 - errors)
+    assert (one.low, one.high) == pytest.approx((1 - other.high, 1 - other.low), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    "values", [[0.0, 0.0, 0.0], [1.0, 1.0], [0.3], [0.1, math.nan], [-0.1, 0.3], [0.9, 1.2]]
+)
+def test_what_is_no_share_or_has_no_spread_gets_the_plain_interval(values):
+    got, plain = share_interval(values), mean_interval(values)
+    assert (got.low, got.high, got.count) == (plain.low, plain.high, plain.count)
+
+
+def test_which_columns_are_shares():
+    assert all(map(is_share, ("test_error", "test_error_shift_2", "train_error", "exact_error", "accuracy")))
+    assert not any(map(is_share, ("risk", "seconds", "terror", "alignment", "difference")))
+    table = pd.DataFrame({"arm": ["a"] * 3, "test_error": [0.0, 0.02, 0.07], "risk": [0.0, 0.02, 0.07]})
+    share, risk = (summarise(table, ["arm"], column).iloc[0] for column in ("test_error", "risk"))
+    assert share["low"] == share_interval(table["test_error"]).low > 0 > risk["low"]
+
+
+def test_the_rate_of_flags():
+    assert flag_rate([True, True, False]) == rate_interval(2, 3)
+    assert flag_rate(pd.Series([True] * 20)).low == pytest.approx(0.025 ** (1 / 20), rel=1e-9)
 
 
 def test_paired_difference_ignores_unmatched_seeds_and_order():
@@ -81,9 +138,9 @@ def test_paired_difference_needs_common_and_unique_seeds():
 
 def test_summarise_agrees_with_mean_interval_and_keeps_order():
     table = pd.DataFrame(
-        {"arm": ["b", "b", "a", "a", "a"], "m": [1, 1, 1, 1, 2], "error": [0.1, 0.3, 0.2, 0.5, 0.9]}
+        {"arm": ["b", "b", "a", "a", "a"], "m": [1, 1, 1, 1, 2], "risk": [0.1, 0.3, 0.2, 0.5, 0.9]}
     )
-    got = summarise(table, ["arm", "m"], "error")
+    got = summarise(table, ["arm", "m"], "risk")
     assert list(got.columns) == ["arm", "m", "mean", "low", "high", "count", "std"]
     assert list(zip(got["arm"], got["m"], strict=True)) == [("b", 1), ("a", 1), ("a", 2)]
     expected = mean_interval([0.1, 0.3])

@@ -3,7 +3,7 @@
 import pytest
 
 from whyconv.measure.intervals import Interval
-from whyconv.verdict import Evidence, above, all_above, below, within, worst
+from whyconv.verdict import Evidence, above, all_above, below, between, within, worst
 
 
 def interval(low, high):
@@ -31,6 +31,12 @@ def test_one_side(low, high, lies_above, lies_below):
 )  # fmt: skip
 def test_both_sides(low, high, verdict):
     assert within(0.5, 5, interval(low, high), "x").verdict == verdict
+    assert between(4.5, 5.5, interval(low, high), "x") == within(0.5, 5, interval(low, high), "x")
+
+
+def test_equivalence_is_not_granted_for_want_of_seeds():
+    assert between(0.5, 2, interval(0.1, 10), "ratio").verdict == "undecided"
+    assert within(1, 0, Interval(0.0, float("-inf"), float("inf"), 1), "x").verdict == "undecided"
 
 
 def test_the_worst_of_several_counts_and_all_numbers_stay():

@@ -1,14 +1,20 @@
-"""Writes the frozen criteria of studies: ``python -m whyconv.criteria freeze STUDY|PAPER...``."""
+"""Criteria of studies: freezes them, or simulates their power.
+
+``python -m whyconv.criteria freeze STUDY|PAPER...``
+``python -m whyconv.criteria power [--runs 200] [STUDY|PAPER...]`` prints docs/power.md, for all by default.
+"""
 
 from __future__ import annotations
 
 import json
 import sys
+from argparse import ArgumentParser
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
 from whyconv import criteria, registry
+from whyconv.criteria import power
 from whyconv.errors import UserError
 from whyconv.settings import chosen_studies
 from whyconv.spec import digest
@@ -36,12 +42,34 @@ def freeze(name: str) -> str:
     return f"{name}: {what}, {stored['digest'][: criteria.SHORT]}"
 
 
+def simulate(names: Sequence[str], runs: int) -> str:
+    """The page of power and false alarms; progress goes to stderr."""
+    found, missing = [], []
+    for name in names:
+        world = power.world_of(registry.find("study", name))
+        if world is None:
+            missing.append(name)
+            continue
+        for preset, study in power.judged_presets(name):
+            print(f"{name}, {preset}", file=sys.stderr, flush=True)
+            found.append(power.simulated(study, preset, world, runs))
+    return power.page(found, missing, runs)
+
+
 def main(words: Sequence[str]) -> int:
-    if len(words) < 2 or words[0] != "freeze":
-        print("usage: python -m whyconv.criteria freeze STUDY|PAPER...", file=sys.stderr)
-        return 2
+    parser = ArgumentParser(prog="python -m whyconv.criteria", description="Criteria of studies.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    commands.add_parser("freeze").add_argument("study", nargs="+")
+    simulation = commands.add_parser("power")
+    simulation.add_argument("--runs", type=int, default=200, help="tables at the threshold")
+    simulation.add_argument("study", nargs="*")
+    given = parser.parse_args(words)
     try:
-        for name in dict.fromkeys(name for word in words[1:] for name in chosen_studies(word)):
+        wanted = given.study or [study.name for study in registry.pieces("study")]
+        names = list(dict.fromkeys(name for word in wanted for name in chosen_studies(word)))
+        if given.command == "power":
+            print(simulate(names, given.runs), end="")
+        for name in names if given.command == "freeze" else ():
             print(freeze(name))
     except UserError as error:
         print(f"whyconv: {error}", file=sys.stderr)

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, model_validator
 
 from whyconv.lazy import pd
-from whyconv.measure.intervals import mean_interval, paired_difference
+from whyconv.measure.intervals import paired_difference, share_interval
 from whyconv.papers.brutzkus.digit_picture import figure5
 from whyconv.papers.brutzkus.studies.detection_arms import BASELINES, CONV_POOL, MLP, SVM
 from whyconv.report.charts import curves
@@ -143,7 +143,7 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
             rows = table[(table["arm"] == arm) & table["m"].isin(sizes)]
             return rows.groupby("seed")["test_error"].mean()
 
-        blind = mean_interval(errors(SHUFFLED, self.m))
+        blind = share_interval(errors(SHUFFLED, self.m))
         limit, sizes = self.thresholds, set(table[table["arm"] == PERMUTED_MLP]["m"])
         same = paired_difference(errors(PERMUTED_MLP, sizes), errors(MLP, sizes))
         return worst(

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from whyconv.lazy import pd
 from whyconv.learners import LearnerField
-from whyconv.measure.intervals import mean_interval, paired_difference
+from whyconv.measure.intervals import paired_difference, share_interval
 from whyconv.report.charts import curves
 from whyconv.studies import Cell, increasing, only_task
 from whyconv.studies.grid import by_seed, changed
@@ -90,7 +90,7 @@ class SequenceStudy(ImageStudy):
                 )  # fmt: skip
 
     def accuracy(self, table: pd.DataFrame, arm: str, n: int) -> Interval:
-        return mean_interval(by_seed(table, "accuracy", arm=arm, n=n))
+        return share_interval(by_seed(table, "accuracy", arm=arm, n=n))
 
     def gain(self, table: pd.DataFrame, better: str, worse: str, n: int) -> Interval:
         return paired_difference(*(by_seed(table, "accuracy", arm=arm, n=n) for arm in (better, worse)))
