@@ -21,7 +21,7 @@ def mean_cosine(distance: Floats, dim: int) -> Floats:
     u Gamma((d+1)/2) / (sqrt(2) Gamma(d/2 + 1)) 1F1(1/2; d/2 + 1; -u^2/2).
     """
     scale = np.exp(special.gammaln((dim + 1) / 2) - special.gammaln(dim / 2 + 1)) / 2**0.5
-    return distance * scale * special.hyp1f1(0.5, dim / 2 + 1, -np.asarray(distance) ** 2 / 2)
+    return distance * scale * special.hyp1f1(0.5, dim / 2 + 1, -(np.asarray(distance) ** 2) / 2)
 
 
 def mean_alignment(network: str, patches: int, patch_dim: int, sigma: float, m: int) -> float:
