@@ -154,14 +154,17 @@ def _by_task(task: Signal, seed: int) -> tuple[NDArray, tuple[NDArray, NDArray]]
 
 
 def _filters(case: _Case, signal: NDArray, seed: int) -> NDArray:
-    """k filters, all at the cosine ``aligned`` to the signal; or at smaller ones, of different lengths."""
+    """k filters, all at the cosine ``aligned`` to the signal; or at smaller ones, of different lengths.
+
+    These grow with the patch's number, so that the risk depends on where signals are.
+    """
     rng = np.random.default_rng([seed, 1])
     count = 1 if case.shared else case.patches
     across = rng.standard_normal((count, len(signal)))
     across -= (across @ signal)[:, None] * signal
     across /= np.linalg.norm(across, axis=1, keepdims=True)
-    lengths = np.ones(1) if case.shared else rng.uniform(0.5, 1.0, count)
-    cosines = case.aligned * (np.ones(1) if case.shared else rng.uniform(0.5, 1.0, count))
+    lengths = np.ones(1) if case.shared else np.sort(rng.uniform(0.5, 1.0, count))
+    cosines = case.aligned * (np.ones(1) if case.shared else np.sort(rng.uniform(0.5, 1.0, count)))
     w = cosines[:, None] * signal + np.sqrt(1 - cosines**2)[:, None] * across
     return np.broadcast_to(case.stretch * lengths[:, None] * w, (case.patches, len(signal)))
 
@@ -239,7 +242,7 @@ STATED: dict[str, Callable[..., NDArray]] = {
 
 
 def _errors(stated: Callable[..., NDArray], seed: int) -> dict[str, float]:
-    """The share of drawn inputs on which each rule is wrong; what the stated posterior predicts of its own."""
+    """The share of drawn inputs on which each rule is wrong; "predicted": the stated one by its posterior."""
     k, d, sigma = 10, 5, 0.3
     signal = unit(d, seed)
     x, y = oracle_signal.draw(signal, k, sigma, DRAWS, np.random.default_rng([7, seed]))
