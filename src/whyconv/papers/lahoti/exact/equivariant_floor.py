@@ -93,7 +93,7 @@ def least_examples(network: str, patches: int, patch_dim: int, sigma: float, ris
     low, high = 0, cap
     while high - low > 1:
         middle = (low + high) // 2
-        reached = floor(network, patches, patch_dim, sigma, middle).low <= risk
+        reached = floor(network, patches, patch_dim, sigma, middle, 2000).low <= risk
         low, high = (low, middle) if reached else (middle, high)
     return high
 

@@ -35,7 +35,7 @@ class TwoIterations(Study, name="lahoti.two-iterations"):
         'Lahoti et al., failure signatures of a summary: "if gradient descent does not converge within two '
         'iterations, the analysis breaks down" (reconstructed)'
     )
-    title: ClassVar[str] = "Two iterations are enough, and one is not"
+    title: ClassVar[str] = "Are two iterations of gradient descent enough?"
     criterion: ClassVar[str] = (
         "95 % intervals, for both networks at every place: from two iterations to the largest number, "
         "alignment and risk change by less than 0.05 (paired), and the alignment after two lies above 0.25."
