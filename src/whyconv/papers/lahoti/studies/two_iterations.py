@@ -6,13 +6,13 @@ from collections.abc import Iterator, Mapping
 from math import ceil
 from typing import Any, ClassVar
 
-from pydantic import Field
+from pydantic import Field, field_validator
 
 from whyconv.lazy import pd
 from whyconv.measure.intervals import mean_interval, paired_difference
 from whyconv.papers.lahoti.exact.rates import rate
 from whyconv.report.charts import curves
-from whyconv.studies import Cell, Judgement, Study, increasing
+from whyconv.studies import Cell, Judgement, Study
 from whyconv.studies.grid import by_seed
 from whyconv.verdict import Evidence, above, within, worst
 
@@ -57,7 +57,13 @@ class TwoIterations(Study, name="lahoti.two-iterations"):
     factor: float = Field(4.0, gt=0, le=1000)
     seeds: int = Field(20, ge=1, le=10_000)
 
-    _increasing = increasing("iterations", count=3, example="[1, 2, 10]")
+    @field_validator("iterations")
+    @classmethod
+    def _one_two_more(cls, iterations: tuple[int, ...]) -> tuple[int, ...]:
+        rising = len(iterations) > TWO and list(iterations) == sorted(set(iterations))
+        if not rising or iterations[:TWO] != (1, TWO):
+            raise ValueError("iterations must be 1, 2 and larger numbers, increasing, as in [1, 2, 10]")
+        return iterations
 
     def cells(self) -> Iterator[Cell]:
         for number, (k, d, share) in enumerate(self.places, 1):
