@@ -236,7 +236,8 @@ def normalised(w):
 @pytest.mark.parametrize("fresh", [True, False])
 def test_two_steps_on_halves_that_share_no_example(fresh):
     """m = 21: the first ten, then the last ten. No network sees what lies beyond m."""
-    learner = TwoStep(fresh=fresh, bias_1=0.5, rate_1=2.0, rate_2=30.0, bias_2=0.125)
+    fields = {"bias_1": 0.5, "rate_1": 2.0, "rate_2": 30.0, "bias_2": 0.125, "normalise": "sphere"}
+    learner = TwoStep(fresh=fresh, **fields)
     job = signal_job(LCN, m=21)
     x, y = (np.asarray(part[:21]) for part in job.sample)
     parts = (slice(0, 10), slice(11, 21)) if fresh else (slice(0, 21), slice(0, 21))
@@ -268,6 +269,26 @@ def test_two_steps_start_small_with_the_thresholds_and_rates_of_the_paper():
     default, explicit = run(learner, job), run(TwoStep(rate_2=4000.0), job)
     same(default, explicit)
     assert np.abs(np.asarray(run(TwoStep(rate_2=1.0), job).params["w"] - default.params["w"])).max() > 1e-3
+
+
+def test_by_default_two_halves_and_the_ball():
+    assert (TwoStep().fresh, TwoStep().normalise, TwoStep().steps, TwoStep.version) == (True, "ball", 2, 2)
+
+
+def test_more_steps_repeat_the_second_and_one_omits_it():
+    job = signal_job(LCN, m=21)
+    fields = {"bias_1": 0.1, "rate_2": 3.0, "bias_2": 0.125}
+    one, two, three = (run(TwoStep(steps=steps, **fields), job) for steps in (1, 2, 3))
+    np.testing.assert_array_equal(one.params["w"], two.first["w"])
+    assert [float(state.params["b"]) for state in (one, two, three)] == [0.125] * 3
+    assert [float(state.first["b"]) for state in (one, two, three)] == [0.125, 0.1, 0.1]
+    x, y = (np.asarray(part[11:21]) for part in job.sample)
+    before = np.asarray(two.params["w"])[:, 0]
+    heard = np.abs((x * before).sum(axis=2)) > 0.1
+    after = before + 3 * (y[:, None, None] * x * heard[..., None]).mean(0)
+    after /= np.maximum(1, np.linalg.norm(after, axis=-1, keepdims=True))
+    np.testing.assert_allclose(three.params["w"][:, 0], after, atol=1e-13)
+    assert TwoStep(steps=3, **fields).finish(job, three).facts["steps"] == 3
 
 
 def test_filters_end_on_the_sphere_or_in_the_ball():

@@ -30,6 +30,7 @@ CASES = {
     "rolled, of unequal size": {"patch_dims": SIZES, "shift": 3, "noise_law": "laplace"},
     "product": {"label": "product", "shift": 1},
     "rotated patches": {"rotated": "patches", "noise_law": "laplace", "signals": 2},
+    "rotated, of unequal size": {"rotated": "patches", "patch_dims": SIZES},
     "rotated product": {"rotated": "all", "label": "product", "shift": 1},
 }
 

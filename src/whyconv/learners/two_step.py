@@ -16,8 +16,6 @@ from whyconv.networks import Network
 from whyconv.networks.threshold import Threshold, plain
 from whyconv.spec import once
 
-DONE = 2
-
 
 class Steps(NamedTuple):
     """Parameters after the last step, after the first, and how many were taken."""
@@ -30,21 +28,27 @@ class Steps(NamedTuple):
 class TwoStep(Learner, name="two-step"):
     """Two steps of projected gradient descent: find the signal roughly, then denoise it.
 
-    1. w ~ N(0, 1/(10 k d)^2), b = 0; one step of size ``rate_1``; every filter is normalised. With b = 0 and
-       tiny w the gradient is -(1/m) sum y x_i: alignment 1/sqrt(1 + sigma^2 k^2 d / m) for the LCN, with kd
-       in place of k^2 d for the CNN.
+    1. w ~ N(0, 1/(10 k d)^2), b = 0; one step of size ``rate_1`` on the first half of the examples; filters
+       longer than 1 are scaled to 1. With b = 0 and tiny w the gradient is -(1/m) sum y x_i: a signal of
+       length 1/k for the LCN and 1 for the CNN, in noise of length sigma sqrt(d/m), or sigma sqrt(k d/m).
     2. b = ``bias_1``, (1/32) sqrt((k + d) ln(kd) / (kd)) if not given: patches without signal fall below
-       the threshold and leave the gradient; one step of size ``rate_2``, 10^3 k if not given; normalised.
+       the threshold and leave the gradient; one step of size ``rate_2``, 10^3 k if not given, on the second
+       half; projected likewise. ``steps`` > 2 repeats this one; ``steps`` = 1 omits it.
     Last, b = ``bias_2``.
 
-    k = patches, d = patch_dim. The algorithm is reconstructed from secondary sources. The second step helps
-    if 3 sigma <= b_1 < alignment after step one, which the literal 1/32 meets only for small sigma: the row
-    reports whether it did (``denoises_step_one``), and ``alignment_step_one``. Otherwise the squared loss
-    flips the filters, since noise that passes the threshold makes f too large; the default is therefore
-    the correlation -y f. ``fresh`` uses the second half of the sample for step two. ``normalise``: to the
-    unit *sphere*, or into the *ball* (as in the summary).
+    k = patches, d = patch_dim. The algorithm is reconstructed from secondary sources, by which data are
+    split in two and filters projected onto unit balls; other readings are settings. ``fresh`` =
+    False takes all examples for every step; ``normalise`` = *sphere* scales shorter filters up as well.
+    That matters for the LCN, whose filters have length 1/k or so after step one: b_1 is of that size, and
+    with unit filters it lies below the noise unless sigma <= b_1 / 3. ``loss``: the squared loss
+    turns filters round where much noise passes the threshold, since f is then too large; the default is the
+    correlation -y f. The row reports ``alignment_step_one``, and whether noise stays below the threshold
+    and the signal above it (``denoises_step_one``).
+
+    Version 2: two halves and the ball by default, as in the source; before, one sample and the sphere.
     """
 
+    version: ClassVar[int] = 2
     reference: ClassVar[str] = "Lahoti et al., upper bounds for LCN and CNN"
 
     rate_1: float = Field(1.0, gt=0, le=1e9)
@@ -52,15 +56,16 @@ class TwoStep(Learner, name="two-step"):
     rate_2: float | None = Field(None, gt=0, le=1e12)
     bias_2: float = Field(1e-4, ge=0, le=1e3)
     loss: Loss = "correlation"
-    fresh: bool = False
-    normalise: Literal["sphere", "ball"] = "sphere"
+    fresh: bool = True
+    normalise: Literal["sphere", "ball"] = "ball"
+    steps: int = Field(2, ge=1, le=10_000)
 
     def refusal(self, network: Network | None, m: int) -> str:
         """The network must be a sum of soft thresholds; ``fresh`` needs two examples."""
         if network is not None and not (isinstance(network, Threshold) and plain(network)):
             return "two-step trains the lsa networks without second layer and with activation lsa; take one"
         if self.fresh and m < 2:
-            return f"m = {m} was given, but fresh = true needs an example for each step; take 2 or more"
+            return f"m = {m} was given, but fresh = true needs an example for each half; take 2 or more"
         return mismatch(self.loss, network) or super().refusal(network, m)
 
     def first_bias(self, shape: tuple[int, ...]) -> float:
@@ -89,24 +94,25 @@ class TwoStep(Learner, name="two-step"):
         rate = self.rate_1 if first else (self.rate_2 or 1e3 * k)
         data = (job.sample.x, job.sample.y, np.asarray(begin, number), np.asarray(end, number))
         params = taken(job.network, self.loss, self.normalise)(state.params, *data, rate)
-        after = self.first_bias(job.shape) if first else self.bias_2
+        last = int(state.step) + 1 == self.steps
+        after = self.bias_2 if last else self.first_bias(job.shape)
         params = {**params, "b": jnp.full_like(params["b"], after)}
         return Steps(params, params if first else state.first, state.step + 1)
 
     def progress(self, state: Steps) -> float:
-        return int(state.step) / DONE
+        return int(state.step) / self.steps
 
     def finish(self, job: Job, state: Steps) -> Fit:
-        """The network after both steps, and its parameters after the first."""
+        """The network after the last step, and its parameters after the first."""
         network = job.network
         assert isinstance(network, Threshold)
         half = job.m // 2 if self.fresh else job.m
         facts: dict[str, float | int | str | bool] = {
-            "steps": DONE,
+            "steps": self.steps,
             "bias_1": self.first_bias(job.shape),
             "bias": self.bias_2,
             "parameters": network.parameter_count(job.shape),
-            "train_flops": PASSES * network.flops(job.shape) * half * DONE,
+            "train_flops": PASSES * network.flops(job.shape) * half * self.steps,
         }
         params = state.params
         return Fit(
@@ -114,10 +120,10 @@ class TwoStep(Learner, name="two-step"):
         )
 
     def cost(self, network: Network | None, shape: tuple[int, ...], m: int) -> Cost:
-        """Two steps of three forward passes."""
+        """Three forward passes a step."""
         assert network is not None
         forward = network.load(shape, m)
-        work = DONE * PASSES * forward.flops
+        work = self.steps * PASSES * forward.flops
         return Cost(work, work, 12.0 * m * prod(shape) + 32.0 * forward.numbers)
 
 

@@ -49,8 +49,8 @@ class Signal(Task, name="signal"):
       y = s_1 s_2, which no sum over patches can express;
     - ``shift``: a signal is shifted cyclically inside its patch (its used coordinates) by 0, ..., shift;
     - ``rotated``: one random orthogonal matrix per patch (*patches*: the signal a shared filter looks for
-      differs between patches) or one for all k d coordinates (*all*: there are no patches). Fully
-      connected networks see the same problem: the controls.
+      differs between patches; of unequal size, within the coordinates it uses) or one for all k d
+      coordinates (*all*: there are no patches). Fully connected networks see the same problem: the controls.
     """
 
     reference: ClassVar[str] = "Lahoti et al., Dynamic Signal Distribution"
@@ -116,8 +116,8 @@ class Signal(Task, name="signal"):
                 f"shift = {self.shift} exceeds patch_dim - 1 = {d - 1}; take shift < patch_dim",
             ),
             (
-                sizes is not None and rotated != "no",
-                f"patch_dims leaves coordinates unused, but rotated = {rotated} mixes them; omit either",
+                sizes is not None and rotated == "all",
+                "patch_dims leaves coordinates unused, but rotated = all mixes them; omit either",
             ),
             (
                 sizes is not None and len(sizes) != k,
@@ -167,7 +167,15 @@ class Signal(Task, name="signal"):
         """The orthogonal matrices: (patches, d, d), or one for all coordinates; None without rotation."""
         key = jax.random.fold_in(world, 1)
         if self.rotated == "patches":
-            return jax.random.orthogonal(key, self.patch_dim, (self.patches,), float)
+            turns = jnp.broadcast_to(
+                jnp.eye(self.patch_dim, dtype=float), (self.patches, *[self.patch_dim] * 2)
+            )
+            for size in sorted(set(self.sizes)):  # each patch within the coordinates that it uses
+                where = np.flatnonzero(np.asarray(self.sizes) == size)
+                chosen = key if size == self.patch_dim else jax.random.fold_in(key, size)
+                turn = jax.random.orthogonal(chosen, size, (len(where),), float)
+                turns = turns.at[where, :size, :size].set(turn)
+            return turns
         if self.rotated == "all":
             return jax.random.orthogonal(key, self.patches * self.patch_dim, (), float)
         return None

@@ -72,14 +72,20 @@ def test_b_stops_at_zero():
     assert plain.descend(network, x, y, 0.0, 0.2, 5, "correlation").b == 0
 
 
+@pytest.mark.parametrize("ball", [True, False])
 @pytest.mark.parametrize("kind", ["cnn", "lcn"])
-def test_two_steps_by_hand(kind):
+def test_two_steps_by_hand(kind, ball):
+    """Ten examples for the first step, the others for the second."""
     _, x, y = some(kind)
+    halves = ((x[:10], y[:10]), (x[10:], y[10:]))
     start = np.zeros(SHAPES[kind])
-    first, second = plain.two_steps(start + 1e-12, x, y, 0.8, (1.0, 1e6))
+    first, second = plain.two_steps(start + 1e-12, halves, 0.1, (0.1, 1e6), ball=ball)
     told = y[:, None, None] * x
-    summed = (told.sum(axis=(0, 1)) if kind == "cnn" else told.sum(axis=0)) / len(x)
-    np.testing.assert_allclose(first, summed / np.linalg.norm(summed, axis=-1, keepdims=True), atol=1e-9)
-    heard = told * (np.abs((x * first).sum(axis=2)) > 0.8)[..., None]
-    left = heard.sum(axis=(0, 1)) if kind == "cnn" else heard.sum(axis=0)
+    axes = (0, 1) if kind == "cnn" else 0
+    summed = 0.1 * told[:10].sum(axis=axes) / 10
+    lengths = np.linalg.norm(summed, axis=-1, keepdims=True)
+    assert (lengths < 1).all()
+    np.testing.assert_allclose(first, summed if ball else summed / lengths, atol=1e-9)
+    heard = told[10:] * (np.abs((x[10:] * first).sum(axis=2)) > 0.1)[..., None]
+    left = heard.sum(axis=axes)
     np.testing.assert_allclose(second, left / np.linalg.norm(left, axis=-1, keepdims=True), atol=1e-4)

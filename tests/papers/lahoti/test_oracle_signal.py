@@ -33,7 +33,8 @@ def test_the_risk_of_a_linear_network_is_sigma_squared_k():
     assert plain.stated_risk(filters, 0.0, SIGNAL, 0.2) == pytest.approx(7 * 0.04, rel=1e-13)
     assert plain.stated_risk(filters, 0.0, SIGNAL, 0.2, 7) == pytest.approx(8 * 0.04, rel=1e-13)
     assert plain.stated_risk(0.5 * filters, 0.0, SIGNAL, 0.2) == pytest.approx(0.25 + 7 * 0.01, rel=1e-13)
-    mean, error = plain.sampled_risk(filters, 0.0, SIGNAL, 0.2, 40_000, 3)
+    drawn = plain.draw(SIGNAL, 7, 0.2, 40_000, np.random.default_rng(3))
+    mean, error = plain.sampled_risk(filters, 0.0, *drawn)
     assert abs(mean - 7 * 0.04) < 4 * error and error < 0.003
 
 

@@ -8,7 +8,7 @@ of the project's learner *projected* in double precision, projected to the unit 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 from whyconv.claims import Claim
 from whyconv.lazy import NDArray, jax, linalg, np
@@ -31,6 +31,8 @@ STEPS, RATE, BIAS_RATE, BIAS = 200, 0.1, 0.01, 0.05
 
 CNN and LCN raise the threshold, FCNs lower it, some to 0.
 """
+ROUNDS, MIXED = 24, 1e-3
+"""Worlds in which runs are coupled; the angle of the control's rotation that mixes patches."""
 STARTS = 24
 """Random starts on either side of a comparison of distributions."""
 EQUAL, DIFFERENT, SAME_ROUTE = 1e-10, 1e-5, 1e-9
@@ -79,68 +81,108 @@ class Equivariance(Claim, name="lahoti.equivariance"):
 
     LCN and CNN do not notice an exchange of patches either; Adam on an FCN is blind only to signed
     permutations. Proof by coupling: from the start W_0 U^T on data U x every step is the step from W_0 on x
-    times U^T, and the start's law (Gaussian, scaled into the ball) is that of W_0 U^T. Check: the predictions
-    of both runs differ by rounding only, but for Adam under O(kd) by far more. A dead run (|z| < b
-    everywhere) would pass, so every run must have moved, vary in its predictions and have lowered the risk,
-    else *undecided*. That CNN and LCN notice rotations outside their groups is shown by distributions, not by
-    a coupling: test risks over 24 starts on rotated and on original data have disjoint intervals. Second
-    route: descent in NumPy.
+    times U^T, and the start's law (Gaussian, scaled into the ball) is that of W_0 U^T. Check, for 24 worlds
+    with rotations and starts of their own: the predictions of both runs differ by rounding only, but for
+    Adam under O(kd) by far more in every world. A dead run (|z| < b everywhere) would pass, so every run
+    must have moved, vary in its predictions and have lowered the risk, else *undecided*. That CNN and LCN
+    notice rotations outside their groups is shown by distributions, not by a coupling: test risks over 24
+    starts on rotated and on original data have disjoint intervals. Second route: descent in NumPy.
     """
 
     reference: ClassVar[str] = "Lahoti et al., equivariant algorithms (coupling argument, ours)"
     provenance: ClassVar = "derived"
     expected: ClassVar[Verdict] = "holds"
-    broken: ClassVar = "Adam in place of gradient descent for the FCN under O(kd)"
+    broken: ClassVar = {
+        "adam": "Adam in place of gradient descent for the FCN under O(kd)",
+        "mixed": "local rotations followed by one of 1/1000 radian that mixes two patches",
+        "steps": "the twin takes one step less of the 200",
+    }
 
     def decide(self, broken: str) -> Evidence:
+        rounds = [_round(np.random.default_rng([3, seed]), broken) for seed in range(ROUNDS)]
         rng = np.random.default_rng(3)
-        world, d, k = _world(rng), PATCH_DIM, PATCHES
-        every, own = _orthogonal(rng, k * d), linalg.block_diag(*(_orthogonal(rng, d) for _ in range(k)))
-        common = np.kron(np.eye(k), _orthogonal(rng, d))
-        exchange = np.kron(np.eye(k)[rng.permutation(k)], np.eye(d))
-        signed = np.eye(k * d)[rng.permutation(k * d)] * rng.choice([-1.0, 1.0], k * d)
-        runs: list[_Run] = []
-
-        def apart(kind: Kind, optimiser: str, *matrices: NDArray) -> float:
-            size = RATE if optimiser == "gd" else RATE / 5
-            start = _start(kind, np.random.default_rng([4, len(kind)]))
-            plain = _train(kind, start, world, optimiser, size)
-            runs.append(plain)
-            twins = [
-                _train(kind, _coupled(kind, start, turn), world.turned(turn), optimiser, size)
-                for turn in matrices
-            ]
-            return max(float(np.abs(plain.scores - twin.scores).max()) for twin in twins)
-
-        fcn = apart("fcn", "adam" if broken else "gd", every)
-        local = max(apart("lcn", "gd", own, exchange), apart("cnn", "gd", common, exchange))
-        adam = apart("fcn", "adam", signed)
-        noticed = apart("fcn", "adam", every)
-        laws = [_laws("cnn", world, own), _laws("lcn", world, every)]
+        world, _, own, every = _drawn(rng)
+        cnn, lcn = _laws("cnn", world, own), _laws("lcn", world, every)
         gap = max(_by_numpy(kind, world) for kind in ("fcn", "lcn", "cnn"))
-        alive = all(run.alive(world.answers) for run in runs)
+        fcn, local, adam = (max(getattr(each, name) for each in rounds) for name in ("fcn", "local", "adam"))
+        noticed = min(each.noticed for each in rounds)
+        alive = all(each.alive for each in rounds)
         verdict: Verdict = "holds"
         if max(fcn, local, adam) > EQUAL or gap > SAME_ROUTE:
             verdict = "fails"
-        elif not alive or noticed <= DIFFERENT or any(new.low <= old.high for old, new in laws):
+        elif not alive or noticed <= DIFFERENT or any(new.low <= old.high for old, new in (cnn, lcn)):
             verdict = "undecided"
         return Evidence(
             verdict,
             {
+                "worlds, with a start and rotations each": len(rounds),
                 "FCN under O(kd): predictions differ by": fcn,
                 "LCN under O(d)^k, CNN under O(d), both under exchange": local,
                 "FCN + Adam under signed permutations": adam,
-                "FCN + Adam under O(kd), to differ": noticed,
-                "CNN: risk on data as they are, and rotated by O(d)^k": _both(*laws[0]),
-                "LCN: risk on data as they are, and rotated by O(kd)": _both(*laws[1]),
-                "least relative change of the weights": min(run.moved for run in runs),
+                "FCN + Adam under O(kd), to differ, least": noticed,
+                "CNN: risk on data as they are": cnn[0],
+                "CNN: risk on data rotated by O(d)^k": cnn[1],
+                "LCN: risk on data as they are": lcn[0],
+                "LCN: risk on data rotated by O(kd)": lcn[1],
+                "least relative change of the weights": min(each.moved for each in rounds),
                 "NumPy's descent and the learner's differ by": gap,
             },
         )
 
 
-def _both(old: Interval, new: Interval) -> str:
-    return f"{old.mean:.3f}, {new.mean:.3f}"
+class _Round(NamedTuple):
+    """One world: how far the predictions of coupled runs are apart, by network; whether all runs learned."""
+
+    fcn: float
+    local: float
+    adam: float
+    noticed: float
+    moved: float
+    alive: bool
+
+
+def _drawn(rng: Any) -> tuple[_World, NDArray, NDArray, NDArray]:
+    """A world; a rotation common to its patches, one of its own for each, and one of the whole input."""
+    world, d, k = _world(rng), PATCH_DIM, PATCHES
+    own = linalg.block_diag(*(_orthogonal(rng, d) for _ in range(k)))
+    return world, np.kron(np.eye(k), _orthogonal(rng, d)), own, _orthogonal(rng, k * d)
+
+
+def _round(rng: Any, broken: str) -> _Round:
+    """Coupled runs in one world; ``broken`` as in :class:`Equivariance`."""
+    world, common, own, every = _drawn(rng)
+    d, k = PATCH_DIM, PATCHES
+    exchange = np.kron(np.eye(k)[rng.permutation(k)], np.eye(d))
+    signed = np.eye(k * d)[rng.permutation(k * d)] * rng.choice([-1.0, 1.0], k * d)
+    if broken == "mixed":
+        common, own = _mixing(MIXED) @ common, _mixing(MIXED) @ own
+    runs: list[_Run] = []
+
+    def apart(kind: Kind, optimiser: str, *matrices: NDArray) -> float:
+        size = RATE if optimiser == "gd" else RATE / 5
+        start = _start(kind, rng)
+        plain = _train(kind, start, world, optimiser, size)
+        runs.append(plain)
+        steps = STEPS - (broken == "steps")
+        twins = [
+            _train(kind, _coupled(kind, start, turn), world.turned(turn), optimiser, size, steps)
+            for turn in matrices
+        ]
+        return max(float(np.abs(plain.scores - twin.scores).max()) for twin in twins)
+
+    fcn = apart("fcn", "adam" if broken == "adam" else "gd", every)
+    local = max(apart("lcn", "gd", own, exchange), apart("cnn", "gd", common, exchange))
+    adam, noticed = apart("fcn", "adam", signed), apart("fcn", "adam", every)
+    alive = all(run.alive(world.answers) for run in runs)
+    return _Round(fcn, local, adam, noticed, min(run.moved for run in runs), alive)
+
+
+def _mixing(angle: float) -> NDArray:
+    """The rotation by ``angle`` in the plane of the first coordinates of the first two patches."""
+    matrix = np.eye(PATCHES * PATCH_DIM)
+    plane = np.ix_((0, PATCH_DIM), (0, PATCH_DIM))
+    matrix[plane] = [[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]]
+    return matrix
 
 
 def _world(rng: Any) -> _World:
@@ -176,11 +218,13 @@ def _coupled(kind: Kind, w: NDArray, matrix: NDArray) -> NDArray:
     return turned[0] if kind == "cnn" else turned
 
 
-def _train(kind: Kind, start: NDArray, world: _World, optimiser: str, rate: float) -> _Run:
+def _train(
+    kind: Kind, start: NDArray, world: _World, optimiser: str, rate: float, steps: int = STEPS
+) -> _Run:
     """The project's learner from a given start."""
     k, d = PATCHES, PATCH_DIM
     shape = {"fcn": (1, k, k * d), "lcn": (k, 1, d), "cnn": (1, 1, d)}[kind]
-    settings = {"rates": (rate,), "bias_rates": (BIAS_RATE,), "steps": STEPS}
+    settings = {"rates": (rate,), "bias_rates": (BIAS_RATE,), "steps": steps}
     learner = build("learner", {"name": "projected", "optimiser": optimiser, **settings})
     padded = np.ones((256, k, d)), np.ones(256)
     padded[0][:TRAINED], padded[1][:TRAINED] = world.x, world.y

@@ -67,12 +67,21 @@ def descend(
 
 
 def two_steps(
-    w: Floats, x: Floats, y: Floats, bias: float, rates: tuple[float, float], loss: str = "correlation"
+    w: Floats,
+    halves: tuple[tuple[Floats, Floats], tuple[Floats, Floats]],
+    bias: float,
+    rates: tuple[float, float],
+    loss: str = "correlation",
+    ball: bool = True,
 ) -> tuple[Floats, Floats]:
-    """Unit filters after step one (b = 0) and after step two (b = ``bias``) on the same examples."""
+    """Filters after step one (b = 0) and step two (b = ``bias``), each on its half (x, y) of the examples.
+
+    After each, filters longer than 1 are scaled to 1; without ``ball`` shorter ones, too.
+    """
     found = []
-    for b, rate in zip((0.0, bias), rates, strict=True):
+    for (x, y), b, rate in zip(halves, (0.0, bias), rates, strict=True):
         w = w - rate * gradient(Network(w, b), x, y, loss).w
-        w = w / np.sqrt((w**2).sum(axis=-1, keepdims=True))
+        length = np.sqrt((w**2).sum(axis=-1, keepdims=True))
+        w = w / (np.maximum(length, 1.0) if ball else length)
         found.append(w)
     return found[0], found[1]

@@ -11,8 +11,6 @@ from functools import cache
 
 from whyconv.lazy import Floats, np, special
 
-BLOCK = 20_000
-"""Inputs drawn at once."""
 REACH = 12.0
 """Range of Gaussian integrals in standard deviations; the rest is below 1e-30."""
 
@@ -33,13 +31,9 @@ def network(filters: Floats, bias: float, x: Floats) -> Floats:
     return (np.maximum(z - bias, 0) - np.maximum(-z - bias, 0)).sum(axis=1)
 
 
-def sampled_risk(
-    filters: Floats, bias: float, signal: Floats, sigma: float, count: int, seed: int
-) -> tuple[float, float]:
-    """The mean of (y - f)^2 over ``count`` drawn inputs, and its standard error."""
-    rng = np.random.default_rng(seed)
-    parts = [draw(signal, len(filters), sigma, BLOCK, rng) for _ in range(count // BLOCK)]
-    losses = np.concatenate([(y - network(filters, bias, x)) ** 2 for x, y in parts])
+def sampled_risk(filters: Floats, bias: float, x: Floats, y: Floats) -> tuple[float, float]:
+    """The mean of (y - f)^2 over drawn inputs, and its standard error."""
+    losses = (y - network(filters, bias, x)) ** 2
     return float(losses.mean()), float(losses.std(ddof=1) / len(losses) ** 0.5)
 
 
@@ -102,6 +96,12 @@ def sinh_posterior(x: Floats, signal: Floats, sigma: float) -> Floats:
     top = np.abs(u).max(axis=1, keepdims=True)
     up, down = np.exp(u - top), np.exp(-u - top)
     return (up - down).sum(axis=1) / (up + down).sum(axis=1)
+
+
+def largest_posterior(x: Floats, signal: Floats, sigma: float) -> Floats:
+    """tanh(u_t) for the t with the largest |u_t|: what E[y | x] would be if that patch were the holder."""
+    u = x @ signal / sigma**2
+    return np.tanh(np.take_along_axis(u, np.abs(u).argmax(axis=1)[:, None], axis=1)[:, 0])
 
 
 def linear_posterior(x: Floats, signal: Floats, sigma: float) -> Floats:

@@ -16,8 +16,6 @@ from whyconv.studies.grid import Arm, GridStudy, by_seed
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence, above, worst
 
-FAILURE = 0.25
-
 
 class Alignment(GridStudy, name="lahoti.alignment"):
     """Alignment with the signal, and risk, of CNN, LCN and FCN trained on up to 1000 examples.
@@ -37,6 +35,7 @@ class Alignment(GridStudy, name="lahoti.alignment"):
         "Squared loss, full-batch projected gradient descent, 600 steps; every network gets the same grid "
         "of step sizes, of which the pair with the least risk counts in each repetition."
     )
+    thresholds: ClassVar[Mapping[str, float]] = {"failure": 0.25, "difference": 0.0}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
         "paper": {"seeds": 20, "m": [10, 20, 50, 100, 200, 500, 1000]},
@@ -69,13 +68,13 @@ class Alignment(GridStudy, name="lahoti.alignment"):
         parts = []
         for arm in (contestant, LCN, FCN):
             found = mean_interval(by_seed(table, "alignment", arm=arm, m=m))
-            parts.append(above(FAILURE, found, f"alignment, {arm}, m = {m}"))
+            parts.append(above(self.thresholds["failure"], found, f"alignment, {arm}, m = {m}"))
         for better, worse in ((contestant, LCN), (LCN, FCN)):
             for column, first, second in (("alignment", better, worse), ("risk", worse, better)):
                 found = paired_difference(
                     by_seed(table, column, arm=first, m=m), by_seed(table, column, arm=second, m=m)
                 )
-                parts.append(above(0, found, f"{column}, {first} minus {second}"))
+                parts.append(above(self.thresholds["difference"], found, f"{column}, {first} minus {second}"))
         return worst(*parts)
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:

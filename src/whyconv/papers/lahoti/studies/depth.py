@@ -58,6 +58,7 @@ class Depth(GridStudy, name="lahoti.depth"):
         "Squared loss, full-batch Adam, 1000 steps; every network gets the same grid of step sizes, of which "
         "the pair with the least risk on separate examples counts in each repetition."
     )
+    thresholds: ClassVar[Mapping[str, float]] = {"chance": 0.4, "learned": 0.1, "gain": 0.1}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
         "paper": {"seeds": 10, "m": [30, 60, 100, 200, 300, 600, 1000, 2000, 4000]},
@@ -76,9 +77,12 @@ class Depth(GridStudy, name="lahoti.depth"):
     def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
         largest, level = self.m[-1], 1 - 0.05 / len(self.m)
         errors = {m: mean_interval(by_seed(table, arm=SHALLOW, m=m)) for m in self.m}
-        parts = [above(0.4, error, f"test error, {SHALLOW}, m = {m}") for m, error in errors.items()]
+        parts = [
+            above(self.thresholds["chance"], error, f"test error, {SHALLOW}, m = {m}")
+            for m, error in errors.items()
+        ]
         last = mean_interval(by_seed(table, arm=contestant, m=largest))
-        parts.append(below(0.1, last, f"test error, {contestant}, m = {largest}"))
+        parts.append(below(self.thresholds["learned"], last, f"test error, {contestant}, m = {largest}"))
         for other in (LCN, FCN):
             gains = {
                 m: paired_difference(
@@ -87,7 +91,9 @@ class Depth(GridStudy, name="lahoti.depth"):
                 for m in self.m
             }
             m = max(gains, key=lambda m: gains[m].low)
-            parts.append(above(0.1, gains[m], f"test error, {other} minus {contestant}, m = {m}"))
+            parts.append(
+                above(self.thresholds["gain"], gains[m], f"test error, {other} minus {contestant}, m = {m}")
+            )
         return worst(*parts)
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:

@@ -40,6 +40,7 @@ class NonEquivariant(AxisStudy, name="lahoti.non-equivariant"):
         "whose steps are of the size of the rate. The best pair counts in each repetition, by the exact risk "
         "for the embedded networks, on separate examples for the others."
     )
+    thresholds: ClassVar[Mapping[str, float]] = {"ratio": 5.0}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
         "paper": {"seeds": 20, "values": [10, 15, 20], "sizes.cap": 6000},
@@ -80,4 +81,7 @@ class NonEquivariant(AxisStudy, name="lahoti.non-equivariant"):
         if not found:
             return Evidence("vacuous", {"values of k whose target tells something": 0})
         adam = {f"m* of {ADAM} at k = {k:g}": m for k, m in self.complexities(table, ADAM).items()}
-        return worst(*self.ratios(found, rest, f"FCN over {other}", 5), Evidence("consistent", adam))
+        return worst(
+            *self.ratios(found, rest, f"FCN over {other}", self.thresholds["ratio"]),
+            Evidence("consistent", adam),
+        )

@@ -37,6 +37,7 @@ class PartialSharing(SignalStudy, name="lahoti.partial-sharing"):
         "every patch is rotated by a matrix of its own, so no two patches have anything to share."
     )
     rule: ClassVar[str] = FAIR
+    thresholds: ClassVar[Mapping[str, float]] = {"steepest": -1.25, "flattest": -0.5, "ratio": 5.0}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
         "paper": {"seeds": 20, "groups": [1, 2, 4, 5, 10, 20]},
@@ -76,9 +77,13 @@ class PartialSharing(SignalStudy, name="lahoti.partial-sharing"):
         slope = exponent(found.items())
         name = f"exponent in the group's size, {arm}"
         return worst(
-            above(-1.25, slope, name),
-            below(-0.5, slope, name),
-            above(5, ratio(found[first], found[last]), f"m* at {first:g} over m* at {last:g}, {arm}"),
+            above(self.thresholds["steepest"], slope, name),
+            below(self.thresholds["flattest"], slope, name),
+            above(
+                self.thresholds["ratio"],
+                ratio(found[first], found[last]),
+                f"m* at {first:g} over m* at {last:g}, {arm}",
+            ),
         )
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:

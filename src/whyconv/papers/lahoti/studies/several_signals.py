@@ -1,4 +1,4 @@
-"""Open question of Lahoti et al.: several signals at once."""
+"""Where Lahoti et al. may break: several signals at once."""
 
 from __future__ import annotations
 
@@ -7,36 +7,41 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from whyconv.papers.lahoti.studies.signal_study import BROKEN, FAIR, AxisStudy, SignalField, sharers
+from whyconv.papers.lahoti.studies.diminishing import DROPPED, HALF, PAPER, Diminishing
+from whyconv.papers.lahoti.studies.signal_study import FAIR, SignalField
 from whyconv.studies.complexity import Sizes
-from whyconv.studies.grid import Arm
 
 
-class SeveralSignals(AxisStudy, name="lahoti.several-signals"):
+class SeveralSignals(Diminishing, name="lahoti.several-signals"):
     """What weight sharing saves when the signal is in several patches at once.
 
-    r random patches of k = 20 hold the same signed signal; sigma = 0.2, so that the task stays out of a
-    linear filter's reach for larger r. A summary of the paper expects the advantage of sharing to diminish.
+    Two random patches of k = 20 hold the same signed signal; d = 10, sigma = 0.2. With more (``count``)
+    a linear filter reaches the target, and there is nothing left to save.
     """
 
-    reference: ClassVar[str] = "Lahoti et al., open question: several signals at once (reconstructed)"
-    title: ClassVar[str] = "Several signals at once: sharing keeps its advantage"
-    criterion: ClassVar[str] = (
-        "95 % intervals: m* of the LCN is more than 5 times that of the CNN for every number of signals. The "
-        "change of that factor from the smallest to the largest number is reported, not judged."
+    reference: ClassVar[str] = (
+        'Lahoti et al., break condition of a summary: "if the signal appears in multiple patches '
+        'simultaneously, the weight sharing advantage diminishes" (reconstructed)'
     )
-    broken: ClassVar[str] = BROKEN
+    title: ClassVar[str] = "Several signals at once: does the advantage of sharing diminish?"
+    criterion: ClassVar[str] = (
+        "95 % interval: the factor m*(LCN) / m*(CNN) with several signals is less than 0.8 times that with "
+        "one."
+    )
     rule: ClassVar[str] = FAIR
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
-        "paper": {"seeds": 20},
+        "paper": {"seeds": 40, "task.patch_dim": 20},
     }
-    needed: ClassVar[tuple[str, ...]] = tuple(sharers())
-    axis: ClassVar[str] = "signals"
-    field: ClassVar[str] = "signals"
-    axis_title: ClassVar[str] = "patches that hold the signal at once"
+    shown: ClassVar[Mapping[int, str]] = {
+        HALF: "one signal, half the patches",
+        PAPER: "one signal",
+        DROPPED: "several signals",
+    }
 
-    task: SignalField = Field({"name": "signal", "sigma": 0.2}, validate_default=True)
-    arms: dict[str, Arm] = Field(default_factory=sharers, validate_default=True)
+    task: SignalField = Field({"name": "signal", "patch_dim": 10, "sigma": 0.2}, validate_default=True)
     sizes: Sizes = Field(default_factory=lambda: Sizes.model_validate({"cap": 4000}))
-    values: tuple[float, ...] = (1, 2)
+    count: int = Field(2, ge=2, le=10_000)
+
+    def dropped(self) -> Mapping[str, Any]:
+        return {"signals": self.count}

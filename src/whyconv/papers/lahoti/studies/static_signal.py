@@ -37,6 +37,7 @@ class StaticSignal(SignalStudy, name="lahoti.static-signal"):
         "much."
     )
     rule: ClassVar[str] = FAIR
+    thresholds: ClassVar[Mapping[str, float]] = {"share of the factor": 0.2}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"quick": {}, "paper": {"seeds": 20}}
     needed: ClassVar[tuple[str, ...]] = (CNN, LCN)
     axis: ClassVar[str] = "case"
@@ -65,7 +66,11 @@ class StaticSignal(SignalStudy, name="lahoti.static-signal"):
         cnn, lcn = self.paired(table, CNN, LCN)
         if not {MOVES, case} <= set(lcn):
             return Evidence("vacuous", {"cases out of a linear filter's reach": len(lcn)})
-        found = below(0.2, factor_change(cnn, lcn, MOVES, case), f"factor, {CASES[case]}, over moves")
+        found = below(
+            self.thresholds["share of the factor"],
+            factor_change(cnn, lcn, MOVES, case),
+            f"factor, {CASES[case]}, over moves",
+        )
         needed = {f"m* of {name}, {CASES[c]}": of[c] for name, of in ((CNN, cnn), (LCN, lcn)) for c in of}
         return Evidence(found.verdict, {**found.numbers, **needed})
 
