@@ -40,13 +40,14 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
     """
 
     says: ClassVar[str] = (
-        "A similar result can be shown for more natural initialization (e.g., normal distribution) (Comment 7)"
+        "A similar result can be shown for more natural initialization (e.g., normal distribution) "
+        "(Comment 7)"
     )
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Comment 7"
     title: ClassVar[str] = "Natural initialisations learn k-patterns as well"
     criterion: ClassVar[str] = (
-        "With the largest number of filters every start reaches 10 % error with a probability above 2/3 (95 % "
-        "interval of Clopper and Pearson), even where only the readout is trained."
+        "With the largest number of filters every start reaches 10 % error with a probability above 2/3 "
+        "(95 % interval of Clopper and Pearson), even where only the readout is trained."
     )
     broken: ClassVar[str] = (
         "a normal start with windows of k - 1 bits, one too few to hold the pattern; and with the bits in a "
