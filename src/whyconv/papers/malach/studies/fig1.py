@@ -15,7 +15,7 @@ from whyconv.networks.deep import DeepFCN
 from whyconv.report.charts import curves
 from whyconv.spec import build
 from whyconv.studies import Cell, Judgement, increasing
-from whyconv.studies.controls import opposed
+from whyconv.studies.controls import opposed, sanity
 from whyconv.studies.grid import by_seed, changed
 from whyconv.studies.images import (
     ClassesStudy,
@@ -58,9 +58,10 @@ class Figure1(ClassesStudy, name="malach.fig1"):
     criterion: ClassVar[str] = (
         "Clear is 0.05 of accuracy; 95 % intervals over seeds. At every depth each CNN is clearly ahead of "
         "the FCN of as many parameters, seed by seed, and the widest CNN of the FCN with many more; and the "
-        "most parameters do not clearly hurt, CNN or FCN, against any fewer. Sanity: shuffled labels give "
-        "chance within 0.05; the FCN on permuted pixels, with its initial weights permuted alike, has the "
-        "FCN's loss in the first epoch up to rounding (1e-4), and its accuracy within 0.03."
+        "most parameters do not clearly hurt, CNN or FCN, against any fewer. Sanity, else undecided: shuffled "
+        "labels give chance within 0.05; the FCN on permuted pixels, with its initial weights permuted "
+        "alike, has the FCN's loss in the first epoch within 0.002, a tenth of what other weights change, "
+        "and its accuracy within 0.03."
     )
     broken: ClassVar[str] = (
         "If the study passes: the CNN of the smallest depth on images whose pixels are permuted, in the same "
@@ -72,13 +73,13 @@ class Figure1(ClassesStudy, name="malach.fig1"):
         "ReLU, dense readout, no pooling; cross-entropy, no augmentation, no tuning; training stops only "
         "after the last epoch."
     )
-    thresholds: ClassVar[Mapping[str, float]] = {"clear": 0.05, "chance": 0.05, "same": 0.03}
+    thresholds: ClassVar[Mapping[str, float]] = {"clear": 0.05, "chance": 0.05, "loss": 0.002, "same": 0.03}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {
             "depths": [2, 4], "widths": [16, 64], "largest_fcn": 1_000_000, "m": 16_000, "test_size": 2000,
-            "learner.rate": 3e-4, "learner.batch": 32, "learner.epochs": 4, "seeds": 5, "first_seed": 1000,
+            "learner.rate": 3e-4, "learner.batch": 32, "learner.epochs": 4, "seeds": 8, "first_seed": 2000,
         },
-        "paper": {"task.images": "cifar-10", "task.batches": [1, 2, 3, 4, 5], "first_seed": 1000},
+        "paper": {"task.images": "cifar-10", "task.batches": [1, 2, 3, 4, 5], "first_seed": 2000},
     }  # fmt: skip
     outcome: ClassVar[str] = "accuracy"
 
@@ -202,8 +203,9 @@ class Figure1(ClassesStudy, name="malach.fig1"):
             same = _gain(table, (permuted(FCN), budget), (deep(FCN, first), budget))
             name = f"{permuted(FCN)} - {deep(FCN, first)}, {budget:,} parameters"
             found.append(within(self.thresholds["same"], 0, same, name))
-            found.append(started_alike(table, permuted(FCN), deep(FCN, first), budget=budget))
-        return worst(*found)
+            slack = self.thresholds["loss"]
+            found.append(started_alike(table, permuted(FCN), deep(FCN, first), slack, budget=budget))
+        return sanity(*found)
 
     def _budgets(self, depth: int) -> list[int]:
         return [self.cnn(depth, width).parameter_count(self.task.shape) for width in self.widths]
