@@ -79,10 +79,10 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
     title: ClassVar[str] = "What locality, sharing and pooling are worth on real images"
     criterion: ClassVar[str] = (
         "95 % intervals over seeds of ratios of m*, networks with pooling as the paper's sum over patches: "
-        "the FCN needs more examples than the LCN, and the LCN more than the CNN (ratios above 1). Sanity, else "
-        "undecided: a CNN trained on shuffled labels is within 0.05 of chance; the FCN on permuted pixels, with its "
-        "initial weights permuted alike, has the FCN's loss in the first epoch up to rounding (1e-4), and "
-        "its error within 0.03. What each prior is worth is reported."
+        "the FCN needs more examples than the LCN, and the LCN more than the CNN (ratios above 1). Sanity, "
+        "else undecided: a CNN trained on shuffled labels is within 0.05 of chance; the FCN on permuted "
+        "pixels, with its initial weights permuted alike, has the FCN's loss in the first epoch up to "
+        "rounding (1e-4), and its error within 0.03. What each prior is worth is reported."
     )
     broken: ClassVar[str] = (
         "If the study passes: the CNN on images whose pixels are permuted, in the same way for all images, "

@@ -58,10 +58,10 @@ class Figure1(ClassesStudy, name="malach.fig1"):
     criterion: ClassVar[str] = (
         "Clear is 0.05 of accuracy; 95 % intervals over seeds. At every depth each CNN is clearly ahead of "
         "the FCN of as many parameters, seed by seed, and the widest CNN of the FCN with many more; and the "
-        "most parameters do not clearly hurt, CNN or FCN, against any fewer. Sanity, else undecided: shuffled "
-        "labels give chance within 0.05; the FCN on permuted pixels, with its initial weights permuted "
-        "alike, has the FCN's loss in the first epoch within 0.002, a tenth of what other weights change, "
-        "and its accuracy within 0.03."
+        "most parameters do not clearly hurt, CNN or FCN, against any fewer. Sanity, else undecided: "
+        "shuffled labels give chance within 0.05; the FCN on permuted pixels, with its initial weights "
+        "permuted alike, has the FCN's loss in the first epoch within 0.002, a tenth of what other weights "
+        "change, and its accuracy within 0.03."
     )
     broken: ClassVar[str] = (
         "If the study passes: the CNN of the smallest depth on images whose pixels are permuted, in the same "
