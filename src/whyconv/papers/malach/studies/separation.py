@@ -173,7 +173,7 @@ class Separation(TunedStudy, name="malach.separation"):
                 bound = "" if part["reached"].all() else " (a lower bound)"
                 numbers[f"steps, {arm}, n={n}{bound}"] = float(part["steps_taken"].mean())
                 numbers[f"operations, {arm}, n={n}{bound}"] = float(part["train_flops"].mean())
-                numbers[f"step size, {arm}, n={n}"] = float(part["rate"].mean())
+                numbers[f"step size, {arm}, n={n}"] = float(part["rate"].iloc[0])
         return Evidence("consistent", numbers)
 
     def _power(self, rows: pd.DataFrame, arm: str) -> Interval:
