@@ -100,7 +100,8 @@ class OpenProblem(GridStudy):
         m, found = self.m[-1], []
         for arm in arms:
             for level in levels:
-                error = mean_interval(by_seed(table, arm=arm, m=m, **{self.knob: level}))
+                here = table[table[self.knob] == level]
+                error = mean_interval(by_seed(here, arm=arm, m=m))
                 name = f"test error, {arm}, {self.axis} {level:g}, m={m}"
                 found.append(below(self.thresholds["test error"], error, name))
         return worst(*found)
