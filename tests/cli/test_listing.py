@@ -48,7 +48,9 @@ def test_settings_of_a_study_have_their_defaults():
 
 def test_what_quick_sets_inside_a_setting_is_named_by_its_path():
     told = listing.one("brutzkus.sample-complexity")
-    assert told["settings"]["arms"]["quick"] == {"arms.ConvPool.network.channels": 100}
+    assert told["settings"]["arms"]["quick"] == {
+        "arms.ConvPool.network.channels": 100, "arms.MLP.seeds": 5,
+    }  # fmt: skip
     assert "quick: arms.ConvPool.network.channels = 100" in " ".join(listing.text(told).split())
 
 

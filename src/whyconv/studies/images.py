@@ -122,16 +122,18 @@ def shuffled(arm: str) -> str:
     return f"{arm}, shuffled labels"
 
 
-def started_alike(table: pd.DataFrame, twin: str, arm: str, **labels: Any) -> Evidence:
-    """Whether two arms had the same training loss in the first epoch up to rounding, for every seed.
+def started_alike(
+    table: pd.DataFrame, twin: str, arm: str, slack: float = ROUNDING, **labels: Any
+) -> Evidence:
+    """Whether two arms had the same training loss in the first epoch up to ``slack``, for every seed.
 
-    True of a network and its coupled twin on permuted pixels; networks that merely start from the same
-    distribution differ in the second digit.
+    True of a network and its coupled twin on permuted pixels up to rounding, which many steps in the epoch
+    amplify; networks that merely start from the same distribution differ in the second digit.
     """
     one, other = (by_seed(table, "first_loss", arm=each, **labels) for each in (twin, arm))
     largest = float((one - other).abs().max())
     where = "".join(f", {name}={value:,}" for name, value in labels.items())
-    verdict = "undecided" if isnan(largest) else "consistent" if largest <= ROUNDING else "fails"
+    verdict = "undecided" if isnan(largest) else "consistent" if largest <= slack else "fails"
     return Evidence(verdict, {f"loss of the first epoch, {twin} - {arm}{where}, largest": largest})
 
 

@@ -88,7 +88,7 @@ class TunedStudy(Study):
 
     A run has *reached* the target if its held-out error did within the budget and its test error confirms it
     (at most 1.2 times the target, since the first success among many looks is partly luck). Other runs count
-    as the whole budget, so means that include them are lower bounds.
+    as their whole budget, so means that include them are lower bounds.
     """
 
     adaptive: ClassVar[bool] = True
@@ -108,13 +108,27 @@ class TunedStudy(Study):
             raise ValueError("rates must be a list of different step sizes above 0, as in [0.1, 1, 10]")
         return rates
 
-    def cell(self, labels: Mapping[str, Any], task: Task, network: Network, m: int) -> Cell:
-        """A cell with all but the step size; the held-out examples come on top of m."""
+    def cell(
+        self,
+        labels: Mapping[str, Any],
+        task: Task,
+        network: Network,
+        m: int,
+        *,
+        budget: int | None = None,
+        seeds: int | None = None,
+    ) -> Cell:
+        """A cell with all but the step size; the held-out examples come on top of m.
+
+        ``budget`` and ``seeds`` are its own, by default the study's.
+        """
         learner = {
             "name": "gradient", "optimiser": "sgd", "batch": None, "loss": "hinge", "tolerance": 0,
-            "epochs": self.budget, "target_error": self.target_error, "held_out": self.held_out,
+            "epochs": budget or self.budget, "target_error": self.target_error, "held_out": self.held_out,
         }  # fmt: skip
-        return Cell(labels, task, learner, network, m + self.held_out, test_size=self.test_size)
+        return Cell(
+            labels, task, learner, network, m + self.held_out, self.repetitions(seeds), self.test_size
+        )
 
     def plan(self, rows: Mapping[str, Row]) -> list[Point]:
         """Tuning for every cell; where that is done, the measurement at the best rate."""
@@ -124,13 +138,13 @@ class TunedStudy(Study):
             tuning, best = tuner.tune(cell, rows)
             points += tuning
             if best is not None:
-                points += at_rate(cell, best, MEASURED, self.repetitions()).points()
+                points += at_rate(cell, best, MEASURED, cell.seeds).points()
         return points
 
     def outlook(self) -> list[Trial]:
         """The tuning, and measurements as if the middle rate were the best everywhere."""
         middle = sorted(self.rates)[len(self.rates) // 2]
-        measured = [at_rate(cell, middle, MEASURED, self.repetitions()) for cell in self.cells()]
+        measured = [at_rate(cell, middle, MEASURED, cell.seeds) for cell in self.cells()]
         return [point.trial for point in [*self.plan({}), *(p for cell in measured for p in cell.points())]]
 
     def _merit(self, rate: float, rows: Sequence[Row]) -> tuple[float, float, float]:
@@ -148,9 +162,12 @@ class TunedStudy(Study):
         """One line per trial; ``steps_taken`` is the budget where the target is not ``reached``."""
         table = super().table(points, rows)
         if len(table):
+            known = good(rows)
+            trials = [point.trial for point in points if point.trial.key in known]
+            budgets = [getattr(trial.learner, "epochs", self.budget) for trial in trials]
             confirmed = table["test_error"] <= CONFIRMED * self.target_error
             table["reached"] = (table["stopped"] == "error") & confirmed
-            table["steps_taken"] = table["steps"].where(table["reached"], self.budget)
+            table["steps_taken"] = table["steps"].where(table["reached"], budgets)
         return table
 
     def measured(self, table: pd.DataFrame) -> pd.DataFrame:

@@ -6,6 +6,7 @@ import pytest
 
 from whyconv.errors import UserError
 from whyconv.papers.malach.studies.fig4 import middle
+from whyconv.papers.malach.studies.lcn_advantage import QUARTER, RESTARTED
 from whyconv.settings import configure
 from whyconv.studies.images import permuted, shuffled
 
@@ -153,6 +154,41 @@ def test_both_figures_share_the_trials_they_have_in_common():
         for name in ("malach.fig3", "malach.fig4")
     )
     assert all(three[arm] == four[middle(arm)] for arm in ("CNN", "LCN", "FCN"))
+
+
+SHARING = {"CNN": 0.6, "LCN": 0.7, RESTARTED: 0.6, QUARTER: 0.55}
+
+
+@pytest.mark.parametrize(
+    ("changes", "verdict", "control"),
+    [
+        ({}, "consistent", "fails"),
+        ({RESTARTED: 0.7}, "consistent", "consistent"),  # a control that changes nothing
+        ({"LCN": 0.62}, "fails", "consistent"),  # ahead, not clearly
+        ({"LCN": {5: 0.7, 9: 0.7, 13: 0.62, 19: 0.7}}, "fails", "consistent"),  # one n suffices
+        ({"LCN": 0.62, QUARTER: 0.6}, "fails", "fails"),
+    ],
+)
+def test_the_lcns_advantage_is_judged_either_way(changes, verdict, control):
+    found = judged("malach.lcn-advantage", SHARING, **changes)
+    assert (found.evidence.verdict, found.control.verdict) == (verdict, control)
+
+
+def test_the_lcns_advantage_is_that_of_figure_3():
+    here, there = (
+        {
+            (p.labels["arm"], p.labels["n"]): p.trial
+            for p in configure(name, "mnist", {"first_seed": 7}).plan({})
+        }
+        for name in ("malach.lcn-advantage", "malach.fig3")
+    )
+    assert all(here[arm, n].key == there[arm, n].key for arm in ("CNN", "LCN") for n in (5, 9, 13, 19))
+    assert {place for place in here if "," in place[0]} == {
+        (a, n) for a in (RESTARTED, QUARTER) for n in (5, 19)
+    }
+    assert here[RESTARTED, 5].network.channels == (257,) and here[QUARTER, 5].m == 7500
+    assert here[QUARTER, 5].network == here["CNN", 5].network
+    assert "embedded 8 x 8 digits" in configure("malach.lcn-advantage").unjudged()
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from whyconv.report.charts import curves
 from whyconv.studies import Cell, Judgement, Point, Study, increasing
 from whyconv.studies.grid import changed
 from whyconv.trial import Row
-from whyconv.verdict import Evidence, Number
+from whyconv.verdict import Evidence, Number, above, below, worst
 
 if TYPE_CHECKING:
     from whyconv.measure.intervals import Interval
@@ -25,7 +25,6 @@ RANDOM, CLIMB, GREEDY = "random orders", "hill climbing", "greedy on correlation
 STRATEGIES = {RANDOM: "random", CLIMB: "climb", GREEDY: "greedy"}
 GUIDED = (CLIMB, GREEDY)
 PARITY, MAJORITY, EXACTLY_ONE = "parity", "majority", "exactly one"
-HALF = log(2)
 
 
 class ArchitectureSearch(Study, name="malach.architecture-search"):
@@ -38,28 +37,32 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
     k bits is +1), for which the order matters and single bits reveal it.
     """
 
+    says: ClassVar[str] = (
+        "no architecture search algorithm can help in solving the k-pattern problem (section 5)"
+    )
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"
     title: ClassVar[str] = "Searching for the order of the bits is blind for parity"
     criterion: ClassVar[str] = (
-        "For parity, random orders need C(n,k)/(n-k+1) evaluations (the 95 % interval of their mean, all n "
-        "pooled, contains it), and no other strategy halves the evaluations of random orders (the interval "
-        "of the log of the ratio, seed by seed, lies below log 2); for exactly one, the greedy strategy does "
-        "halve them; for majority, random orders need less than a tenth."
+        "For parity, all n together, 95 % intervals: random orders need C(n,k)/(n-k+1) evaluations to within "
+        "a factor of 2, and no other strategy helps by that factor (the log of the ratio of evaluations, "
+        "seed by seed, lies below log 2)."
     )
     broken: ClassVar[str] = (
-        "exactly one in place of parity: single bits reveal the order, so the search is not blind."
+        "exactly one (of the k bits is +1) in place of parity: single bits reveal the order, so the greedy "
+        "strategy helps."
     )
     rule: ClassVar[str] = (
         "One evaluation trains a CNN with 20 steps of gradient descent; a search succeeds when the error on "
         "held-out examples is at most 5 %, and is cut off after 20 C(n,k)/(n-k+1) evaluations (counted as "
-        "if it had succeeded then)."
+        "if it had succeeded then). Majority, for which almost any order will do, is shown for contrast."
     )
+    thresholds: ClassVar[Mapping[str, float]] = {"factor": 2.0}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "quick": {},
-        "paper": {"n_bits": [8, 12, 16, 24, 32, 48], "seeds": 40},
+        "quick": {"first_seed": 1000},
+        "paper": {"n_bits": [8, 12, 16, 24, 32, 48], "seeds": 40, "first_seed": 1000},
     }
 
-    seeds: int = Field(10, ge=1, le=10_000)
+    seeds: int = Field(20, ge=1, le=10_000)
     n_bits: tuple[int, ...] = (8, 16, 24)
     k_window: int = Field(3, ge=1, le=8)
     network: NetworkField = Field(
@@ -117,28 +120,24 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
     def judge(self, table: pd.DataFrame) -> Judgement:
         return Judgement(self._judged(table, PARITY), self._judged(table, EXACTLY_ONE))
 
-    def _judged(self, table: pd.DataFrame, blind: str) -> Evidence:
-        def needed(target: str) -> Interval:
-            chosen = table[(table["arm"] == RANDOM) & (table["target"] == target)]
-            return mean_interval(chosen["in_blind_searches"])
+    def _judged(self, table: pd.DataFrame, target: str) -> Evidence:
+        factor = self.thresholds["factor"]
+        needed, gains = self._needed(table, target), {arm: self._gain(table, target, arm) for arm in GUIDED}
+        numbers: dict[str, Number] = {_evaluations(MAJORITY): self._needed(table, MAJORITY)}
+        return worst(
+            above(1 / factor, needed, _evaluations(target)),
+            below(factor, needed, _evaluations(target)),
+            *(
+                below(log(factor), gain, f"{target}, log of {RANDOM} over {arm}")
+                for arm, gain in gains.items()
+            ),
+            Evidence("consistent", numbers),
+        )
 
-        random, easy = needed(blind), needed(MAJORITY)
-        gains = {
-            (target, arm): self._gain(table, target, arm) for target in (blind, EXACTLY_ONE) for arm in GUIDED
-        }
-        numbers: dict[str, Number] = {
-            f"{target}, {RANDOM}, in C(n,k)/(n-k+1)": interval
-            for target, interval in ((blind, random), (MAJORITY, easy))
-        }
-        numbers |= {
-            f"{target}, log of {RANDOM} over {arm}": interval for (target, arm), interval in gains.items()
-        }
-        flat = [gains[blind, arm] for arm in GUIDED]
-        greedy = gains[EXACTLY_ONE, GREEDY]
-        refuted = any(interval.low > HALF for interval in flat) or greedy.high < HALF or easy.low > 0.1
-        fits = random.low <= 1 <= random.high and easy.high < 0.1
-        clear = all(interval.high < HALF for interval in flat) and greedy.low > HALF
-        return Evidence("fails" if refuted else "consistent" if fits and clear else "undecided", numbers)
+    def _needed(self, table: pd.DataFrame, target: str) -> Interval:
+        """Evaluations of random orders in units of blind guessing, all n pooled."""
+        chosen = table[(table["arm"] == RANDOM) & (table["target"] == target)]
+        return mean_interval(chosen["in_blind_searches"])
 
     def _gain(self, table: pd.DataFrame, target: str, arm: str) -> Interval:
         """The log of random orders' evaluations over those of another strategy, paired by n and seed."""
@@ -165,3 +164,7 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
                 y_domain=(0.8, 25 * self.blind(self.n_bits[-1])), controls=["C(n,k)/(n-k+1)"],
             )  # fmt: skip
         return charts
+
+
+def _evaluations(target: str) -> str:
+    return f"{target}, {RANDOM}, in C(n,k)/(n-k+1)"

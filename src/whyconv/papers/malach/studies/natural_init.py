@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator, model_validator
 
 from whyconv.lazy import jnp, np, pd
+from whyconv.measure.intervals import rate_interval
 from whyconv.networks import NetworkField
 from whyconv.networks.tables import all_windows
 from whyconv.networks.window import Windowed
@@ -16,15 +17,16 @@ from whyconv.report.charts import curves
 from whyconv.spec import build
 from whyconv.streams import stream
 from whyconv.studies import Cell, Judgement, increasing
+from whyconv.studies.controls import nearest
 from whyconv.studies.grid import changed
 from whyconv.studies.tuned import TunedStudy
 from whyconv.tasks import TaskField
 from whyconv.tasks.bits import KPattern
-from whyconv.verdict import Evidence, Number
+from whyconv.verdict import Evidence, Number, above, worst
 
 THEOREM, NORMAL, UNIFORM = "theorem's start", "normal start", "uniform start"
 FEATURES = "normal start, readout alone"
-HIDDEN = "normal start, hidden order"
+HIDDEN, SHORT = "normal start, hidden order", "normal start, windows one bit short"
 NATURAL = (NORMAL, UNIFORM, FEATURES)
 
 
@@ -37,22 +39,32 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
     exactly, with which the theorem's bound grows.
     """
 
+    says: ClassVar[str] = (
+        "A similar result can be shown for more natural initialization (e.g., normal distribution) "
+        "(Comment 7)"
+    )
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Comment 7"
     title: ClassVar[str] = "Natural initialisations learn k-patterns as well"
     criterion: ClassVar[str] = (
-        "With the largest number of filters every start reaches 10 % error with every seed, even where only "
-        "the readout is trained."
+        "With the largest number of filters every start reaches 10 % error with a probability above 2/3 "
+        "(95 % interval of Clopper and Pearson), even where only the readout is trained."
     )
-    broken: ClassVar[str] = "the bits in a hidden order, so that no window holds the pattern."
+    broken: ClassVar[str] = (
+        "a normal start with windows of k - 1 bits, one too few to hold the pattern; and with the bits in a "
+        "hidden order. Of the two, the one that comes nearer to passing."
+    )
     rule: ClassVar[str] = (
         "Full-batch gradient descent, hinge loss, biases not trained, readout from 0; step sizes tuned for "
         "every arm by the same rule. The target is reached when the error on held-out examples is at most "
         "10 % and the test error at most 12 %."
     )
+    thresholds: ClassVar[Mapping[str, float]] = {"probability of success": 2 / 3}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "quick": {},
-        "paper": {"filters": [16, 32, 64, 128, 256, 512, 1024, 4096], "seeds": 20, "tuning_seeds": 3},
-    }
+        "quick": {"first_seed": 1000},
+        "paper": {
+            "filters": [16, 32, 64, 128, 256, 512, 1024, 4096], "tuning_seeds": 3, "first_seed": 1000,
+        },
+    }  # fmt: skip
 
     task: TaskField = Field(
         default_factory=lambda: {"name": "k-pattern", "n_bits": 16, "k_window": 4}, validate_default=True
@@ -61,6 +73,9 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
     m: int = Field(4096, ge=1, le=1_000_000)
     rates: tuple[float, ...] = (0.01, 0.1, 1.0)
     budget: int = Field(4000, ge=1, le=1_000_000)
+    seeds: int = Field(20, ge=1, le=10_000)
+    few_seeds: int = Field(5, ge=1, le=10_000)
+    """Seeds with fewer filters, which are shown and not judged."""
     arms: dict[str, NetworkField] = Field(
         default_factory=lambda: {
             THEOREM: {"name": "cnn"},
@@ -105,34 +120,40 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
         return self
 
     def cells(self) -> Iterator[Cell]:
-        """Every start with every number of filters, and the control."""
+        """Every start with every number of filters, and the controls with the largest."""
         assert isinstance(self.task, KPattern)
-        hidden = build("task", {**self.task.canonical(), "name": "k-junta"})
+        k, hidden = self.task.k_window, build("task", {**self.task.canonical(), "name": "k-junta"})
         for filters in self.filters:
-            fields = {"filters": filters, "k_window": self.task.k_window}
-            for name, network in self.arms.items():
-                yield self.cell(
-                    {"arm": name, "filters": filters}, self.task, changed(network, fields), self.m
-                )
-            normal = changed(self.arms[NORMAL], fields)
-            yield self.cell({"arm": HIDDEN, "filters": filters}, hidden, normal, self.m)
+            seeds = self.seeds if filters == self.filters[-1] else self.few_seeds
+            arms = {
+                name: (self.task, changed(network, {"filters": filters, "k_window": k}))
+                for name, network in self.arms.items()
+            }
+            _, normal = arms[NORMAL]
+            if filters == self.filters[-1]:
+                arms[HIDDEN] = (hidden, normal)
+                if k > 1:
+                    arms[SHORT] = (self.task, changed(normal, {"k_window": k - 1}))
+            for name, (task, network) in arms.items():
+                yield self.cell({"arm": name, "filters": filters}, task, network, self.m, seeds=seeds)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         rows = self.measured(table)
-        return Judgement(self._judged(rows, NATURAL), self._judged(rows, (HIDDEN,)))
+        controls = {arm: self._judged(rows, (arm,)) for arm in (SHORT, HIDDEN) if arm in set(rows["arm"])}
+        return nearest(self._judged(rows, NATURAL), controls)
 
     def _judged(self, rows: pd.DataFrame, natural: tuple[str, ...]) -> Evidence:
-        numbers: dict[str, Number] = {}
-        met = []
+        found, numbers = [], dict[str, Number]()
         for arm in (THEOREM, *natural):
-            for filters in self.filters:
-                part = rows[(rows["arm"] == arm) & (rows["filters"] == filters)]
-                numbers[f"share of seeds at the target, {arm}, q={filters}"] = float(part["reached"].mean())
-            met.append(numbers[f"share of seeds at the target, {arm}, q={self.filters[-1]}"] == 1)
+            for filters, part in rows[rows["arm"] == arm].groupby("filters"):
+                name = f"share of seeds at the target, {arm}, q={filters}"
+                rate = rate_interval(int(part["reached"].sum()), len(part))
+                if filters == self.filters[-1]:
+                    found.append(above(self.thresholds["probability of success"], rate, name))
+                numbers[name] = rate
         for arm in (THEOREM, NORMAL, UNIFORM):
             numbers[f"least norm of a readout, {arm}, q={self.filters[-1]}"] = self.least_norm(arm)
-        enough = rows["seed"].nunique() > 1
-        return Evidence("fails" if not all(met) else "consistent" if enough else "undecided", numbers)
+        return worst(*found, Evidence("consistent", numbers))
 
     def least_norm(self, arm: str, seed: int = 0) -> float | str:
         """The least norm of a readout of one window that equals the target on all 2^k windows."""
@@ -149,7 +170,8 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         rows = self.measured(table)
         shared: dict[str, Any] = {
-            "x_title": "filters q", "log_x": True, "controls": [HIDDEN], "arms": [*self.arms, HIDDEN],
+            "x_title": "filters q", "log_x": True, "controls": [SHORT, HIDDEN],
+            "arms": [*self.arms, SHORT, HIDDEN],
         }  # fmt: skip
         return {
             "Test error": curves(
