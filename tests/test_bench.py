@@ -272,3 +272,13 @@ def test_the_memory_is_that_of_the_papers_largest_trial(script):
     assert trial.network.name == "deep-lcn" and trial.network.channels == (1024,)
     assert trial.m == 60_000 and trial.task.digits == 19 and trial.task.images == "mnist"
     assert trial.learner.epochs == 1
+
+
+def test_every_solver_of_margins(script):
+    bench, rng = script("margins"), np.random.default_rng(0)
+    rows = bench.separable(rng, 40, 5)
+    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    solvers = [solve for name, solve in bench.SOLVERS.items() if find_spec(name)]
+    gaps = [bench.badness(units, solve(units), True) for solve in (*solvers, bench.nnls)]
+    assert len(gaps) >= 2 and max(gaps) < 1e-8
+    assert {can for _, _, can in bench.cases()} == {True, False}
