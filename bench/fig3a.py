@@ -18,7 +18,7 @@ from pathlib import Path
 from shutil import which
 
 from compare import agreement
-from machine import cores, sgemm_peak
+from machine import cores, require_torch, sgemm_peak
 from sides import Figure3a, Side
 from summary import show, summarise
 
@@ -34,8 +34,10 @@ def main() -> int:
     parser.add_argument("--m", type=int, nargs="+", default=[10, 20, 40, 80, 160, 320, 640, 1280])
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--channels", type=int, default=500)
+    parser.add_argument("--no-compiled", action="store_true", help="leave out PyTorch compiled")
     parser.add_argument("--json", action="store_true", help=f"print what is written to {OUT}")
     chosen = parser.parse_args()
+    require_torch()
     if chosen.quick:
         chosen.m, chosen.seeds = [40, 160], 2
     with tempfile.TemporaryDirectory() as name:
@@ -45,11 +47,11 @@ def main() -> int:
             Side("whyconv", work.whyconv, compiles=True, at_a_time=cores()),
             Side("PyTorch eager", partial(work.torch, "eager"), compiles=False, at_a_time=1),
         ]
-        if which("g++"):
+        if which("g++") and not chosen.no_compiled:
             sides.append(
                 Side("PyTorch compiled", partial(work.torch, "compiled"), compiles=True, at_a_time=1)
             )
-        else:
+        elif not chosen.no_compiled:
             print("PyTorch compiled: not available, torch.compile needs g++.", file=sys.stderr)
         peak = sgemm_peak()
         for repeat in range(chosen.repeats):

@@ -21,7 +21,7 @@ from pathlib import Path
 from k_pattern_sides import Workshop
 from k_pattern_sizes import FULL, QUICK
 from k_pattern_summary import Measured, show, summarise
-from machine import describe, sgemm_peak
+from machine import describe, require_torch, sgemm_peak
 
 OUT = Path("build/bench/k_pattern.json")
 
@@ -35,6 +35,7 @@ def main() -> int:
     parser.add_argument("--tries", type=int, default=2, help="how often to start what others disturb")
     parser.add_argument("--json", action="store_true", help=f"print what is written to {OUT}")
     chosen = parser.parse_args()
+    require_torch()
     sizes, patience, tries = (QUICK, 0.0, 1) if chosen.quick else (FULL, chosen.patience, chosen.tries)
     with tempfile.TemporaryDirectory() as name:
         shop = Workshop(sizes, chosen.repeats, patience, tries, Path(name))

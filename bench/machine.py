@@ -6,10 +6,12 @@ import os
 import platform
 import resource
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -31,6 +33,14 @@ class Timed:
     cpu_seconds: float
     peak_bytes: int
     neighbours: float
+
+
+def require_torch() -> None:
+    """End the program with code 2 and a sentence if PyTorch is missing."""
+    if find_spec("torch") is None:
+        script = Path(sys.argv[0]).name
+        print(f"{script}: PyTorch is not installed; run make bench, which installs it.", file=sys.stderr)
+        raise SystemExit(2)
 
 
 def cores() -> int:

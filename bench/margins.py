@@ -23,7 +23,7 @@ import numpy as np
 
 from machine import describe
 
-sys.path.append(str(Path(__file__).parent.parent / "tests" / "exact"))
+sys.path.append(str(Path(__file__).parent.parent / "tests" / "helpers"))
 from margin_samples import DEGENERATE, last_bits, nearly, separable
 
 from whyconv.exact.margins.margin_routes import PRECISION, interior_point

@@ -18,6 +18,7 @@ from whyconv.errors import UserError
 from whyconv.execution import execute
 from whyconv.runner.checkpoint import Checkpoint
 from whyconv.settings import configure
+from whyconv.tasks import images
 from whyconv.trial import Trial
 
 CHECKPOINT_SECONDS = 5
@@ -33,6 +34,8 @@ def largest() -> Trial:
 def main(out: Path) -> None:
     """Run it and write down the largest resident memory of this process."""
     try:
+        if not images.here("mnist"):
+            raise UserError("MNIST is not here; run whyconv data fetch mnist, or set WHYCONV_DATA.")
         trial = largest()
         trial.task.fetch()
     except UserError as error:

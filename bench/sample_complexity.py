@@ -26,10 +26,9 @@ from typing import Any
 
 import pandas as pd
 
-from machine import QUIET, Timed, cores, describe, timed, wait_until_quiet
+from machine import QUIET, Timed, cores, describe, require_torch, timed, wait_until_quiet
 from whyconv import api, registry
 from whyconv.measure.complexity import SampleComplexity
-from whyconv.runner.store import Store
 from whyconv.settings import configure
 
 BENCH = Path(__file__).parent
@@ -85,7 +84,7 @@ class Workshop:
             "steps": learner.steps,
             "bias": network.bias,
             "init_scale": network.init_scale,
-            "targets": {int(cell.value): study.goal(cell.task) for cell in study.cells()},
+            "targets": {int(cell.labels["k"]): study.goal(cell) for cell in study.cells()},
         }
         file = self._fresh("json")
         file.write_text(json.dumps(settings))
@@ -105,20 +104,9 @@ class Workshop:
         command += ["--workers", str(cores()), "--out", str(out)]
         process = self._timed("whyconv", command, {"WHYCONV_CACHE": str(cache)})
         (run,) = api.open_runs(out)
-        with Store.read(out) as store:
-            spent = {each.key: each.seconds for each in store.durations()}
-        rows = [
-            {
-                **point.labels,
-                "seed": point.trial.seed,
-                "trainings": len(point.trial.learner.grid),
-                "seconds": spent[point.trial.key],
-            }
-            for point in run.points
-        ]
-        labels = ["arm", "k", "m", "seed"]
-        risks = run.table[[*labels, "risk"]]
-        return Side(process, pd.DataFrame(rows).merge(risks, on=labels, validate="1:1"))
+        pairs = {arm: len(each.learner.grid) for arm, each in self.study.arms.items()}
+        rows = run.table[["arm", "k", "m", "seed", "risk", "seconds"]]
+        return Side(process, rows.assign(trainings=rows["arm"].map(pairs)))
 
     def probe(self) -> tuple[dict[str, str], int, dict[str, float]]:
         """PyTorch's fastest layout for each network, its better number of threads, and seconds of all steps.
@@ -186,6 +174,7 @@ def main() -> int:
     parser.add_argument("--no-compiled", action="store_true", help="leave out PyTorch compiled")
     parser.add_argument("--json", action="store_true", help=f"print what is written to {OUT}")
     chosen = parser.parse_args()
+    require_torch()
     k, patience = ([10], 0.0) if chosen.quick else (sorted(set(chosen.k)), chosen.patience)
     with tempfile.TemporaryDirectory(prefix="bench_") as name:
         shop = Workshop(k, chosen.seeds, patience, Path(name))
@@ -223,6 +212,8 @@ def summarise(study: Any, sides: dict[str, Side]) -> dict[str, Any]:
         for cell in found
         if cell["m*"] == "differs"
     ]
+    if not found:
+        complaints.append("m* is compared at no k: a linear filter reaches the target; take a larger k")
     if len(apart) > APART_ALLOWED:
         complaints.append(f"intervals of m* are apart at {', '.join(apart)}")
     if abs(cold.trainings - eager.trainings) > COUNT_MARGIN * eager.trainings:

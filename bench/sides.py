@@ -16,7 +16,6 @@ import pandas as pd
 from machine import Timed, timed, wait_until_quiet
 from whyconv import api, registry
 from whyconv.execution import draw
-from whyconv.runner.store import Store
 from whyconv.settings import configure
 from whyconv.streams import streams
 from whyconv_fig3a import STUDY
@@ -91,13 +90,7 @@ class Figure3a:
         command = [sys.executable, str(BENCH / "whyconv_fig3a.py"), call]
         took = timed(command, {"WHYCONV_CACHE": str(cache)}, self._fresh("log"))
         (run,) = api.open_runs(out)
-        with Store.read(out) as store:
-            spent = {each.key: each.seconds for each in store.durations()}
-        rows = [
-            {**point.labels, "seed": point.trial.seed, "seconds": spent[point.trial.key]}
-            for point in run.points
-        ]
-        return took, run.table.merge(pd.DataFrame(rows), on=["arm", "m", "seed"], validate="1:1")
+        return took, run.table
 
     def torch(self, form: str, cache: Path) -> tuple[Timed, pd.DataFrame]:
         """One run of the PyTorch script."""

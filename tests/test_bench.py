@@ -1,8 +1,9 @@
-"""Training steps against a plain loop where PyTorch would be, really run; and the words on given numbers."""
+"""The bench scripts, really run with tiny sizes; PyTorch's side where PyTorch is installed."""
 
 import importlib
 import json
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -12,19 +13,185 @@ import optax
 import pytest
 from training import plain_loop
 
+from whyconv import registry
+from whyconv.settings import configure
 from whyconv.spec import build
 
 BENCH = Path(__file__).parent.parent / "bench"
+SCRIPTS = ("fig3a", "k_pattern", "sample_complexity", "training_step")
+TINY = {"optimiser": "rmsprop", "rate": 1e-3, "options": {"decay": 0.99, "eps": 1e-8, "eps_in_sqrt": 0}}
+needs_torch = pytest.mark.skipif(
+    find_spec("torch") is None, reason="PyTorch is not installed; make bench installs it"
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    return tmp_path_factory.mktemp("bench")
+
+
+@pytest.fixture(scope="module")
+def script(folder):
+    """A script as a module that writes into the tests' folder; what it loads is forgotten afterwards."""
+    registry.pieces("study")
+    modules = set(sys.modules)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(registry, "_pieces", dict(registry._pieces))
+        patch.syspath_prepend(BENCH)
+        patch.setattr("machine.PEAK_SIZE", 64)
+
+        def load(name):
+            module = importlib.import_module(name)
+            if hasattr(module, "OUT"):
+                patch.setattr(module, "OUT", folder / "out" / module.OUT.name)
+            return module
+
+        yield load
+    for name in set(sys.modules) - modules:
+        if name.startswith("whyconv_user_"):
+            del sys.modules[name]
 
 
 @pytest.fixture
-def bench(monkeypatch, tmp_path):
-    """The script as a module, with the threads of this process, which writes into a folder of the test."""
-    monkeypatch.syspath_prepend(BENCH)
-    module = importlib.import_module("training_step")
+def call(script, monkeypatch):
+    """Runs a script as its command does, in this process; returns its exit code."""
+
+    def run(name, *arguments):
+        module = script(name)
+        monkeypatch.setattr("sys.argv", [f"{name}.py", *arguments])
+        try:
+            return module.main()
+        except SystemExit as ended:
+            return ended.code
+
+    return run
+
+
+@pytest.fixture
+def steps(script, monkeypatch, tmp_path):
+    """``training_step`` with the threads of this process, and with no images in reach."""
+    module = script("training_step")
     monkeypatch.setattr(module, "allow", lambda threads: None)
-    monkeypatch.setattr(module, "OUT", tmp_path)
+    monkeypatch.delenv("WHYCONV_DATA", raising=False)
+    monkeypatch.setenv("WHYCONV_CACHE", str(tmp_path / "cache"))
     return module
+
+
+@pytest.fixture(scope="module")
+def searched(script, tmp_path_factory):
+    """The search for m* at k = 10, one seed: the workshop, and what whyconv found."""
+    folder = tmp_path_factory.mktemp("search")
+    shop = script("sample_complexity").Workshop([10], 1, 0.0, folder)
+    return shop, shop.whyconv(folder / "cache")
+
+
+@pytest.fixture(scope="module")
+def stepped(script, tmp_path_factory):
+    """A tiny k-pattern CNN: the workshop, and whyconv's steps."""
+    sizes = script("k_pattern_sizes").Sizes(
+        n=8, k=2, q=8, m=64, steps=5, chunks=(16,), many_filters=(8, 80), neuron_bits=16, neuron_parity=3,
+        samples=1000, full=False,
+    )  # fmt: skip
+    shop = script("k_pattern_sides").Workshop(sizes, 1, 0.0, 1, tmp_path_factory.mktemp("steps"))
+    return shop, shop.whyconv("theorem", rounds=1)
+
+
+def positive(numbers):
+    numbers = np.array(list(numbers), float)
+    return len(numbers) > 0 and bool((np.isfinite(numbers) & (numbers > 0)).all())
+
+
+def test_whyconvs_side_of_figure_3a(script, tmp_path):
+    work = script("sides").Figure3a([10, 20], 1, 8, tmp_path)
+    took, rows = work.whyconv(tmp_path / "cache")
+    assert sorted(zip(rows["arm"], rows["m"], strict=True)) == [
+        ("ConvPool", 10), ("ConvPool", 20), ("MLP", 10), ("MLP", 20)
+    ]  # fmt: skip
+    assert positive(work.flops(rows) / rows["seconds"]) and rows["seconds"].max() < took.seconds
+
+
+@needs_torch
+def test_figure_3a(call, folder, capsys):
+    sizes = ("--m", "10", "--seeds", "2", "--channels", "8")
+    assert call("fig3a", *sizes, "--no-compiled", "--patience", "0") == 0
+    assert "Same work, equal test errors." in capsys.readouterr().out
+    told = json.loads((folder / "out" / "fig3a.json").read_text())
+    assert positive(told["sides"]["whyconv"][name] for name in ("cold_ratio", "warm_ratio"))
+
+
+def test_whyconvs_side_of_the_search(searched):
+    shop, side = searched
+    assert positive(side.rows["seconds"]) and set(side.rows["arm"]) == {"CNN", "LCN"}
+    assert side.trainings == 4 * len(side.rows)
+    target = json.loads(shop.job([10]).read_text())["targets"]["10"]
+    found = shop.study.complexities(side.rows, "CNN")[10]
+    reached = side.rows[(side.rows["arm"] == "CNN") & (side.rows["risk"] <= target)]
+    assert found.m_star == reached["m"].min()
+
+
+def test_a_search_that_compares_nothing_complains(script, searched):
+    bench, (shop, side) = script("sample_complexity"), searched
+    sides = dict.fromkeys(("whyconv cold", "whyconv warm", "PyTorch eager"), side)
+    assert bench.summarise(shop.study, sides)["complaints"] == []
+    small = configure("bench.vary-k", "quick", {"values": [2]}, 1)
+    (complaint,) = bench.summarise(small, sides)["complaints"]
+    assert "m* is compared at no k" in complaint
+
+
+@needs_torch
+def test_the_search(script, searched, capsys):
+    bench, (shop, side) = script("sample_complexity"), searched
+    theirs = shop.torch(dict.fromkeys(bench.ARMS, "examples-last"), 1)
+    sides = {"whyconv cold": side, "whyconv warm": side, "PyTorch eager": theirs}
+    told = bench.summarise(shop.study, sides)
+    assert [cell["m*"] for cell in told["m*"]] == ["agrees", "agrees"]
+    assert positive(ratio["end_to_end"] for ratio in told["ratios"].values())
+
+
+def test_whyconvs_steps_of_the_k_pattern(script, stepped):
+    _, side = stepped
+    assert positive([side.step_seconds, side.run_seconds])
+    ended = script("k_pattern_summary").expanded(side.ends["run"])
+    assert ended["w"].shape == (2, 8) and side.told["run"]["loss"] < side.told["single"]["loss"] < 1
+
+
+@needs_torch
+def test_the_k_pattern(script, stepped):
+    shop, side = stepped
+    theirs = shop.torch("theorem", script("k_pattern_sizes").Form("unfold", 16))
+    summary, start = script("k_pattern_summary"), shop.start("theorem")
+    assert summary.agreement(side, theirs, "single", start)["complaints"] == []
+    theirs.ends["single"]["w"][0, 0] += 0.01
+    assert summary.agreement(side, theirs, "single", start)["complaints"] != []
+
+
+@needs_torch
+def test_a_training_step_without_mnist(steps, call, monkeypatch, folder, capsys):
+    networks = {
+        "dense": ({"name": "deep-fcn", "widths": [3]}, (2, 3, 1)),
+        "windows": ({**steps.IMAGE, "name": "deep-cnn", "channels": [2, 3]}, (8, 8, 3)),
+    }
+    cases = [steps.Case(title, *network, **TINY, goal=0) for title, network in networks.items()]
+    monkeypatch.setattr(steps, "CASES", cases)
+    assert call("training_step", "--rounds", "1", "--patience", "0") == 0
+    assert "one epoch: MNIST is not here; run whyconv data fetch mnist" in capsys.readouterr().out
+    told = json.loads((folder / "out" / "bench" / "training_step_1.json").read_text())
+    assert [case["losses_agree"] for case in told["cases"]] == [True, True]
+    assert positive(case["ratio"] for case in told["cases"])
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_pytorch_that_is_missing_is_told_in_a_sentence(call, steps, monkeypatch, capsys, name):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    assert call(name) == 2
+    out, told = capsys.readouterr()
+    assert told == f"{name}.py: PyTorch is not installed; run make bench, which installs it.\n" and not out
+
+
+def test_images_that_are_missing_are_told_in_a_sentence(steps, call, capsys):
+    assert call("training_step", "--memory") == 2
+    out, told = capsys.readouterr()
+    assert "MNIST is not here" in out and out.count("\n") == 1 and "Traceback" not in told
 
 
 def step(goal, ratio, losses_agree=True):
@@ -35,29 +202,25 @@ def step(goal, ratio, losses_agree=True):
     }  # fmt: skip
 
 
-def called(bench, monkeypatch, *arguments, gib=1.0, lines=()):
-    memory = {"peak_bytes": gib * 2**30, "goal_bytes": bench.MEMORY_GOAL, "seconds": 60.0, "met": gib <= 4}
-    told = {"machine": "m", "versions": {}, "threads": 1, "sgemm_peak_gflops": 1.0, "cases": list(lines)}
-    monkeypatch.setattr(bench, "paper_memory", lambda: memory)
-    monkeypatch.setattr(bench, "steps", lambda *_: told)
-    monkeypatch.setattr("sys.argv", ["training_step.py", *arguments])
-    return bench.main()
+def told_of(steps, *cases, gib=1.0):
+    memory = {"peak_bytes": gib * 2**30, "goal_bytes": steps.MEMORY_GOAL, "seconds": 60.0, "met": gib <= 4}
+    shared = {"machine": "m", "versions": {}, "threads": 1, "sgemm_peak_gflops": 1.0}
+    return {"memory": memory, **shared, "cases": list(cases)}
 
 
-def test_every_goal_is_told_and_a_missed_one_fails(bench, monkeypatch, capsys):
-    assert called(bench, monkeypatch, lines=[step(1.3, 1.31), step(0.75, 0.8)]) == 0
+def test_every_goal_is_told_and_a_missed_one_fails(steps, capsys):
+    good = told_of(steps, step(1.3, 1.31), step(0.75, 0.8))
+    steps.show(good)
     told = capsys.readouterr().out
-    assert told.count(" met ") == 3 and "missed" not in told
+    assert told.count(" met ") == 3 and "missed" not in told and steps.good(good)
     assert "1.00 GiB at most, goal 4 GiB, met (60 s)" in told
-    assert called(bench, monkeypatch, lines=[step(1.3, 1.31), step(1.5, 1.49)]) == 1
-    assert capsys.readouterr().out.count("missed") == 1
-    assert called(bench, monkeypatch, lines=[step(1.3, 1.4, losses_agree=False)]) == 1
-
-
-def test_the_memory_alone(bench, monkeypatch, capsys, tmp_path):
-    assert called(bench, monkeypatch, "--memory", gib=5, lines=[step(1.3, 1.4)]) == 1
-    assert "5.00 GiB at most, goal 4 GiB, missed" in capsys.readouterr().out
-    assert list(json.loads((tmp_path / "training_step_memory.json").read_text())) == ["memory"]
+    bad = told_of(steps, step(1.3, 1.31), step(1.5, 1.49))
+    steps.show(bad)
+    assert capsys.readouterr().out.count("missed") == 1 and not steps.good(bad)
+    assert not steps.good(told_of(steps, step(1.3, 1.4, losses_agree=False)))
+    large = told_of(steps, step(1.3, 1.4), gib=5)
+    steps.show(large)
+    assert "5.00 GiB at most, goal 4 GiB, missed" in capsys.readouterr().out and not steps.good(large)
 
 
 class Loop:
@@ -79,13 +242,13 @@ class Loop:
 
 
 @pytest.fixture
-def tiny(bench, monkeypatch):
+def tiny(steps, monkeypatch):
     """Measures a network of three neurons with both sides; the goal is given."""
-    monkeypatch.setattr(bench, "BATCH", 8)
-    monkeypatch.setattr(bench, "BATCHES", 4)
+    monkeypatch.setattr(steps, "BATCH", 8)
+    monkeypatch.setattr(steps, "BATCHES", 4)
     monkeypatch.setitem(sys.modules, "torch_training_step", SimpleNamespace(Loop=Loop))
     case = {"network": {"name": "deep-fcn", "widths": [3]}, "shape": (2, 3, 1), "optimiser": "sgd"}
-    return lambda goal: bench.measured(bench.Case("tiny", **case, rate=0.5, options={}, goal=goal), 3, 1)
+    return lambda goal: steps.measured(steps.Case("tiny", **case, rate=0.5, options={}, goal=goal), 3, 1)
 
 
 def test_both_sides_do_the_same_training(tiny, monkeypatch):
@@ -104,22 +267,18 @@ def test_a_goal_is_compared_with_the_ratio_of_the_sides(tiny):
     assert told["met"] is True and tiny(goal=1e9)["met"] is False
 
 
-def test_the_memory_is_that_of_the_papers_largest_trial(monkeypatch):
-    monkeypatch.syspath_prepend(BENCH)
-    trial = importlib.import_module("paper_trial").largest()
+def test_the_memory_is_that_of_the_papers_largest_trial(script):
+    trial = script("paper_trial").largest()
     assert trial.network.name == "deep-lcn" and trial.network.channels == (1024,)
     assert trial.m == 60_000 and trial.task.digits == 19 and trial.task.images == "mnist"
     assert trial.learner.epochs == 1
 
 
-def test_images_that_are_missing_are_told_in_a_sentence(bench, monkeypatch, tmp_path, capsys):
-    monkeypatch.delenv("WHYCONV_DATA", raising=False)
-    monkeypatch.setenv("WHYCONV_CACHE", str(tmp_path / "cache"))
-    for name in ("https_proxy", "HTTPS_PROXY", "http_proxy", "HTTP_PROXY"):
-        monkeypatch.setenv(name, "http://127.0.0.1:9")  # nobody answers there
-    monkeypatch.setattr("sys.argv", ["training_step.py", "--memory"])
-    with pytest.raises(SystemExit) as ended:
-        bench.main()
-    told = capsys.readouterr().err
-    assert ended.value.code == 2
-    assert "training_step.py: " in told and "MNIST" in told and "Traceback" not in told
+def test_every_solver_of_margins(script):
+    bench, rng = script("margins"), np.random.default_rng(0)
+    rows = bench.separable(rng, 40, 5)
+    units = rows / np.linalg.norm(rows, axis=1, keepdims=True)
+    solvers = [solve for name, solve in bench.SOLVERS.items() if find_spec(name)]
+    gaps = [bench.badness(units, solve(units), True) for solve in (*solvers, bench.nnls)]
+    assert len(gaps) >= 2 and max(gaps) < 1e-8
+    assert {can for _, _, can in bench.cases()} == {True, False}
