@@ -40,12 +40,12 @@ Place = tuple[int, int, float]
 """(k, d, sigma)."""
 FIRST: dict[str, tuple[tuple[Place, int], ...]] = {
     "lcn": (
-        ((20, 20, 0.1), 200), ((20, 20, 0.1), 400), ((20, 20, 0.25), 500), ((30, 10, 0.1), 300),
-        ((30, 10, 0.1), 600), ((30, 10, 0.25), 500), ((2, 20, 1.0), 100), ((3, 20, 1.0), 200),
+        ((20, 20, 0.1), 300), ((20, 20, 0.25), 500), ((30, 10, 0.1), 300), ((30, 10, 0.25), 500),
+        ((3, 20, 1.0), 200),
     ),
     "cnn": (
-        ((20, 20, 0.25), 200), ((20, 20, 0.5), 400), ((20, 20, 0.5), 500), ((30, 10, 0.25), 300),
-        ((30, 10, 0.5), 600), ((30, 10, 0.5), 500), ((2, 20, 1.0), 40), ((3, 20, 1.0), 60),
+        ((20, 20, 0.25), 300), ((20, 20, 0.5), 500), ((30, 10, 0.25), 300), ((30, 10, 0.5), 500),
+        ((3, 20, 1.0), 200),
     ),
 }  # fmt: skip
 """Places of step one with their m; the last one of each network has examples by the task's own sampler."""
@@ -149,12 +149,12 @@ class StepOne(Claim, name="lahoti.step-one-alignment"):
     """One step from nearly 0 aligns filters to 1/sqrt(1 + sigma^2 k^2 d/m) (LCN), with kd for k^2 d (CNN).
 
     At b = 0 and tiny w the step is (1/m) sum y x_i: for the LCN a signal of length 1/k in noise of length
-    sigma sqrt(d/m), for the CNN, which adds up the patches, 1 in sigma sqrt(k d/m). At eight settings per
+    sigma sqrt(d/m), for the CNN, which adds up the patches, 1 in sigma sqrt(k d/m). At five settings per
     network with m >= 10 k, 24 seeds each, 120 for k < 10 (LCN: each with k filters), the 95 % interval of
     the mean alignment lies within 5 % of the formula, and the mean within 4 standard errors of its exact
-    expectation (``first_step``), which counts the examples of a patch instead of setting them to m/k. k = 2
-    and 3 are there since k^2 and k (k-1) hardly differ for many patches; at k = 3 examples come from the
-    task's own sampler, so that one which leaves out a patch is noticed. With fewer examples the formula is
+    expectation (``first_step``), which counts the examples of a patch instead of setting them to m/k. k = 3
+    is there since k^2 and k (k-1) hardly differ for many patches; its examples come from the task's own
+    sampler, so that one which leaves out a patch is noticed. With fewer examples the formula is
     no longer good (11 % off at k = d = 20, sigma = 0.1, m = 50).
     """
 
@@ -164,7 +164,7 @@ class StepOne(Claim, name="lahoti.step-one-alignment"):
     broken: ClassVar = {
         "network": "the LCN compared with the CNN's formula",
         "pairs": "k (k - 1) for k^2 in the LCN's formula, and k - 1 for k in its expectation",
-        "noise": "labels of which 3 in 100 are wrong",
+        "noise": "labels of which 5 in 100 are wrong",
     }
 
     def decide(self, broken: str) -> Evidence:
@@ -176,7 +176,7 @@ class StepOne(Claim, name="lahoti.step-one-alignment"):
             for number, ((k, d, sigma), m) in enumerate(settings, 1):
                 runs = _run(
                     network, (k, d, sigma), m, SEEDS if k >= 20 else MORE,
-                    0.03 if broken == "noise" else 0.0, number == len(settings), fresh=False, steps=1,
+                    0.05 if broken == "noise" else 0.0, number == len(settings), fresh=False, steps=1,
                 )  # fmt: skip
                 fewer = (1 - 1 / k) if broken == "pairs" and network == "lcn" else 1.0
                 formula = first_step_alignment(compared, k, d, sigma * fewer**0.5, m)

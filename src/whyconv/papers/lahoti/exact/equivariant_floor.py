@@ -68,7 +68,7 @@ def static_floor(dim: int, m: int, sigma: float, draws: int = 4000, seed: int = 
     d for a common O(d) and O(d)^k, kd for O(kd). Exact up to the interval: the best rule is equivariant.
     """
     rng = np.random.default_rng([seed, dim, m])
-    lengths, terms = _patch(rng, dim, np.full((draws, 1), m), sigma, True)
+    lengths, terms = _patch(rng, dim, np.full((draws, 1), float(m)), sigma, True)
     return _floor(posterior(*_likelihoods(lengths, terms, dim, sigma)))
 
 
@@ -83,7 +83,7 @@ def floor(
     if network == "lcn":
         return local
     dim = patches * patch_dim - patches + 1
-    count = rng.binomial(m, 1 / patches, (draws, 1))
+    count = rng.binomial(m, 1 / patches, (draws, 1)).astype(float)
     told = _floor(posterior(*_likelihoods(*_patch(rng, dim, count, sigma, True), dim, sigma)))
     return max(local, told, key=lambda interval: interval.mean)
 
@@ -151,7 +151,7 @@ def _likelihoods(
 
 def _separate(rng: Any, patches: int, dim: int, sigma: float, m: int, draws: int) -> Floats:
     """E[y | x, S] for directions of their own; the signal of x is in the first patch."""
-    count = rng.multinomial(m, np.full(patches, 1 / patches), draws)
+    count = rng.multinomial(m, np.full(patches, 1 / patches), draws).astype(float)
     first = _patch(rng, dim, count[:, :1], sigma, True)
     others = _patch(rng, dim, count[:, 1:], sigma, False)
     square, own, inner = (
@@ -163,7 +163,7 @@ def _separate(rng: Any, patches: int, dim: int, sigma: float, m: int, draws: int
 
 def _shared(rng: Any, patches: int, dim: int, sigma: float, m: int, draws: int) -> Floats:
     """E[y | x, S] for one direction; patches without signal are noise, of which |x|^2 and <z, x> matter."""
-    square, (own, inner) = _patch(rng, dim, np.full((draws, 1), m), sigma, True)
+    square, (own, inner) = _patch(rng, dim, np.full((draws, 1), float(m)), sigma, True)
     toward = sigma * rng.standard_normal((draws, patches - 1))
     rest = sigma**2 * _chi2(rng, dim - 1, toward.shape)
     own = np.concatenate([own, toward**2 + rest], axis=1)
