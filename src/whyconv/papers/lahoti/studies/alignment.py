@@ -26,6 +26,11 @@ class Alignment(GridStudy, name="lahoti.alignment"):
 
     reference: ClassVar[str] = "Lahoti et al., as a summary of the paper suggests it (reconstructed)"
     title: ClassVar[str] = "Who finds the signal: alignment and risk of CNN, LCN and FCN"
+    says: ClassVar[str] = (
+        '"If alignment between learned parameters and signal vector remains below 0.25 after training, '
+        'the sample complexity bound is not met" (a summary of the paper; experiment 1 as it suggests '
+        "it)."
+    )
     criterion: ClassVar[str] = (
         "At the largest m, 95 % intervals: the alignment of each of the three lies above 0.25 (below it, "
         "training has failed); alignment falls and risk rises from CNN to LCN to FCN (paired differences)."

@@ -40,6 +40,10 @@ class DeepSignal(SignalStudy, name="lahoti.deep-signal"):
         'architectures beyond one hidden layer?" (reconstructed)'
     )
     title: ClassVar[str] = "Two layers on the signal task: the separation persists"
+    says: ClassVar[str] = (
+        '"Does the sample complexity separation between CNNs, LCNs, and FCNs persist in deeper '
+        'architectures beyond one hidden layer?" (an open question, as a summary of the paper puts it).'
+    )
     criterion: ClassVar[str] = (
         "95 % intervals: with two layers m*(CNN) < m*(LCN) < m*(FCN) at every k. An m* that is not reached "
         "counts as more than the largest m."

@@ -48,6 +48,10 @@ class Depth(GridStudy, name="lahoti.depth"):
     title: ClassVar[str] = (
         "A second layer learns what two patches determine together, and sharing still saves examples"
     )
+    says: ClassVar[str] = (
+        '"An interesting direction would be to analyze the role of depth in a CNN in capturing dependency '
+        'between different patches" (future work, as a summary quotes the paper).'
+    )
     criterion: ClassVar[str] = (
         "95 % intervals of the test error: one layer stays above 0.4 at every m; with two layers the CNN "
         "falls below 0.1 at the largest m, and at some m it is better than the LCN, and at some m than the "

@@ -54,6 +54,10 @@ class FullyConnected(SignalStudy, name="lahoti.fcn"):
     title: ClassVar[str] = (
         "What locality and weight sharing save: m* of all three networks over k, d and sigma"
     )
+    says: ClassVar[str] = (
+        "CNNs need O~(k+d) examples, LCNs O~(k(k+d)) and at least of the order kd, FCNs at least of the "
+        "order k^2 d; times sigma^2 (abstract and second-hand account of the theorems)."
+    )
     criterion: ClassVar[str] = (
         "95 % intervals of the slope of log m* on the logarithm of theory's rate: below 1.25 for the upper "
         "bounds of CNN and LCN, above 0.75 for the lower bounds of LCN and FCN; and m*(CNN) < m*(LCN) < "

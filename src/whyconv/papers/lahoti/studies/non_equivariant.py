@@ -27,6 +27,10 @@ class NonEquivariant(AxisStudy, name="lahoti.non-equivariant"):
 
     reference: ClassVar[str] = "Lahoti et al., open question: non-equivariant algorithms (reconstructed)"
     title: ClassVar[str] = "The price of a fully connected network is paid by the algorithm, not by the class"
+    says: ClassVar[str] = (
+        '"Can the tools be extended to prove lower bounds for non-equivariant algorithms on the DSD '
+        'task?" (an open question, shortened from a summary of the paper).'
+    )
     criterion: ClassVar[str] = (
         "95 % intervals: at every k the FCN by gradient descent takes more than 5 times the examples of the "
         "FCN that was embedded from a CNN. Adam is reported, not judged."

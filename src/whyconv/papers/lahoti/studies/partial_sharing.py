@@ -29,6 +29,10 @@ class PartialSharing(SignalStudy, name="lahoti.partial-sharing"):
 
     reference: ClassVar[str] = "Lahoti et al., open question: between LCN and CNN (reconstructed)"
     title: ClassVar[str] = "The more patches share a filter, the fewer examples are needed"
+    says: ClassVar[str] = (
+        '"Comparing CNN variants with different degrees of locality and weight sharing" (a check that a '
+        "summary of the paper suggests; on the signal task here)."
+    )
     criterion: ClassVar[str] = (
         "95 % intervals: the exponent of m* in the size of a group lies between -1.25 and -0.5, and no "
         "sharing at all takes more than 5 times the examples of full sharing."

@@ -24,6 +24,10 @@ class SeveralSignals(Diminishing, name="lahoti.several-signals"):
         'simultaneously, the weight sharing advantage diminishes" (reconstructed)'
     )
     title: ClassVar[str] = "Several signals at once: does the advantage of sharing diminish?"
+    says: ClassVar[str] = (
+        '"If the signal appears in multiple patches simultaneously ..., the weight sharing advantage '
+        'diminishes" (break condition 1 of a summary of the paper).'
+    )
     criterion: ClassVar[str] = (
         "95 % interval: the factor m*(LCN) / m*(CNN) with several signals is less than 0.8 times that with "
         "one."

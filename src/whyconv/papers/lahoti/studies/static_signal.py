@@ -28,6 +28,10 @@ class StaticSignal(SignalStudy, name="lahoti.static-signal"):
 
     reference: ClassVar[str] = "Lahoti et al., SSD, and where the separation is said to break (reconstructed)"
     title: ClassVar[str] = "A signal that stays: sharing loses its advantage"
+    says: ClassVar[str] = (
+        '"If the signal location is fixed ..., the locality advantage disappears" (break condition 2 of a '
+        "summary of the paper, which says it of LCN against CNN)."
+    )
     criterion: ClassVar[str] = (
         "95 % interval: the factor m*(LCN) / m*(CNN) is at least five times smaller for a signal that stays "
         "than for one that moves."

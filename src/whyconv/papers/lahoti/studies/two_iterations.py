@@ -36,6 +36,10 @@ class TwoIterations(Study, name="lahoti.two-iterations"):
         'iterations, the analysis breaks down" (reconstructed)'
     )
     title: ClassVar[str] = "Are two iterations of gradient descent enough?"
+    says: ClassVar[str] = (
+        '"If gradient descent does not converge within two iterations, the analysis breaks down" (failure '
+        "signatures of a summary of the paper)."
+    )
     criterion: ClassVar[str] = (
         "95 % intervals, for both networks at every place: from two iterations to the largest number, "
         "alignment and risk change by less than 0.05 (paired), and the alignment after two lies above 0.25."

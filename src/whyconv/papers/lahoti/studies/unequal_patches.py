@@ -24,6 +24,10 @@ class UnequalPatches(Diminishing, name="lahoti.unequal-patches"):
         'sharing advantage diminishes" (reconstructed)'
     )
     title: ClassVar[str] = "Patches of different size: does the advantage of sharing diminish?"
+    says: ClassVar[str] = (
+        '"If ... patches have different dimensions, the weight sharing advantage diminishes" (break '
+        "condition 1 of a summary of the paper)."
+    )
     criterion: ClassVar[str] = (
         "95 % interval: the factor m*(LCN) / m*(CNN) with patches of different size is less than 0.8 times "
         "that with equal ones. An m* that is not reached counts as more than the largest m."

@@ -21,6 +21,10 @@ class UnevenNoise(AxisStudy, name="lahoti.uneven-noise"):
 
     reference: ClassVar[str] = "Lahoti et al., open question: heterogeneous noise (reconstructed)"
     title: ClassVar[str] = "Noise that differs by patch: sharing keeps its advantage"
+    says: ClassVar[str] = (
+        '"How do the bounds change if the noise variance is not constant across patches?" (an open '
+        "question, shortened from a summary of the paper)."
+    )
     criterion: ClassVar[str] = (
         "95 % intervals: m* of the LCN is more than 5 times that of the CNN at every unevenness. The change "
         "of that factor from even to the most uneven noise is reported, not judged."

@@ -21,6 +21,10 @@ class VaryD(AxisStudy, name="lahoti.vary-d"):
     title: ClassVar[str] = (
         "With and without weight sharing, the examples needed grow like the patch's dimension"
     )
+    says: ClassVar[str] = (
+        "CNN and LCN are linear in d, and the LCN needs 10 to 20 times the examples of the CNN (the "
+        "authors' discussion page, paraphrased)."
+    )
     criterion: ClassVar[str] = (
         "95 % intervals: the exponent of m* in d lies between 0.25 and 1.75 for the CNN and between 0.5 "
         "and 1.5 for the LCN; m* of the LCN is more than 5 times that of the CNN at every d; the FCN needs "

@@ -27,6 +27,10 @@ class VaryK(AxisStudy, name="lahoti.vary-k"):
 
     reference: ClassVar[str] = "Lahoti et al., experiment 1 (reconstructed from the authors' discussion page)"
     title: ClassVar[str] = "Weight sharing saves more, the more patches there are"
+    says: ClassVar[str] = (
+        "The CNN is at most linear in k, the LCN up to quadratic, and the LCN needs 10 to 20 times the "
+        "examples of the CNN (the authors' discussion page, paraphrased)."
+    )
     criterion: ClassVar[str] = (
         "95 % intervals: the exponent of m* in k is below 1.25 for the CNN and between 0.75 and 2.25 for the "
         "LCN; m* of the LCN is more than 5 times that of the CNN at every k, and the factor grows from the "

@@ -19,6 +19,7 @@ class VarySigma(AxisStudy, name="lahoti.vary-sigma"):
 
     reference: ClassVar[str] = "Lahoti et al., the rates' sigma^2 (reconstructed)"
     title: ClassVar[str] = "Noise costs examples, and weight sharing saves them at every noise level"
+    says: ClassVar[str] = "All rates have the factor sigma^2 (second-hand account of the theorems)."
     criterion: ClassVar[str] = (
         "95 % intervals: m* of CNN and of LCN grows with sigma, with an exponent above 0.75; m* of the LCN "
         "is more than 5 times that of the CNN at every sigma; the FCN needs more than the LCN at every "
