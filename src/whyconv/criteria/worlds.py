@@ -75,7 +75,12 @@ class Setting:
         return np.concatenate([np.full(len(cell.seeds), value(cell.labels), float) for cell in self.cells])
 
     def grid(
-        self, rng: np.random.Generator, expected: Value, column: str, spread: Any = SPREAD, **constant: Any
+        self,
+        rng: np.random.Generator,
+        expected: Value,
+        column: str,
+        spread: float | Value = SPREAD,
+        **constant: Any,
     ):
         """One row per cell and seed: the column varies around what is expected, half of it by seed alone.
 
@@ -85,7 +90,7 @@ class Setting:
         places = self._places
         seeds, which = np.unique(places["seed"], return_inverse=True)
         noise = (rng.standard_normal(len(seeds))[which] + rng.standard_normal(len(places))) / np.sqrt(2)
-        scale = self.per_row(spread) if callable(spread) else spread
+        scale = spread if isinstance(spread, float | int) else self.per_row(spread)
         values = self.per_row(expected) + scale * noise
         if is_share(column):
             values = np.clip(values, 0.0, 1.0)
