@@ -59,7 +59,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     count = parser.parse_args().seeds
-    print("| k, d, sigma | network | step sizes | m*, exact | m*, validation | ratio of m* | risk at m*, added |")
+    print(
+        "| k, d, sigma | network | step sizes | m*, exact | m*, validation | ratio of m* | risk at m*, added |"
+    )
     print("|---|---|---|---|---|---|---|")
     for place in PLACES:
         k, d, sigma = place
@@ -81,7 +83,9 @@ def main() -> None:
                 added = mean_interval([each["validation"] - each["exact"] for each in every])
                 cells = [found["exact"].cell, found["validation"].cell]
                 cells += [ratio(found["validation"], found["exact"]).cell, added.cell]
-                print(f"| {k}, {d}, {sigma:g} | {network.upper()} | {grid} | {' | '.join(cells)} |", flush=True)
+                print(
+                    f"| {k}, {d}, {sigma:g} | {network.upper()} | {grid} | {' | '.join(cells)} |", flush=True
+                )
 
 
 if __name__ == "__main__":

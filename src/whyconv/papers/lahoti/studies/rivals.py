@@ -1,0 +1,57 @@
+"""Which rates the measured exponents of m* contradict: as an upper bound, as a lower bound, as the growth.
+
+With the model log m* = c + a log k + b log d + s log sigma, a rate is compared along four rays: k alone, d
+alone, k and d together (exponent a + b), and sigma. An upper bound O(f) with an unknown constant allows every
+growth up to the largest exponent of f along a ray, a lower bound every growth from the least one on
+(:meth:`~whyconv.papers.lahoti.exact.rates.Rate.growth`; they differ for sums such as k + d only). sigma has
+no direction, since it falls with k in the theorems' regime, sigma of order 1/sqrt(k): its power is part of
+the rate, and too small a one is as wrong as too large a one.
+
+``TOLERANCE`` is 1/4 on every ray: half of the smallest difference between neighbouring exponents of the
+rivals, 1/2, and a little more than what a logarithm is worth at these sizes (1/ln(kd), 0.15 to 0.25), which
+the Õ of the paper may hide once more. A rate *fails* if the 95 % interval of some ray lies outside of what
+it allows, is *consistent* if the intervals of all rays lie inside, and otherwise *undecided*.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Literal
+
+from whyconv.measure.scaling import Exponent
+from whyconv.papers.lahoti.exact.rates import Rate
+from whyconv.verdict import Evidence, above, below, within, worst
+
+TOLERANCE = 0.25
+Kind = Literal["upper", "lower", "growth"]
+RAYS: Mapping[str, tuple[float, float]] = {"k": (1, 0), "d": (0, 1), "k and d": (1, 1)}
+"""The exponents of k and d in t along each ray."""
+SIGMA = "sigma"
+DIRECTIONS: Mapping[str, Mapping[str, float]] = {
+    **{name: {"k": k, "d": d} for name, (k, d) in RAYS.items()},
+    SIGMA: {SIGMA: 1},
+}
+
+
+def compared(
+    kind: Kind, rate: Rate, found: Mapping[str, Exponent], centre: tuple[float, float], arm: str = ""
+) -> Evidence:
+    """Whether exponents by ray contradict the rate; ``centre`` is the design's geometric mean of k and d."""
+    parts = []
+    for ray, (in_k, in_d) in RAYS.items():
+        least, most = rate.growth(in_k, in_d, *centre)
+        name = f"{arm}: exponent of m* in {ray}" if arm else f"exponent of m* in {ray}"
+        if kind != "lower":
+            parts.append(below(most + TOLERANCE, found[ray], name))
+        if kind != "upper":
+            parts.append(above(least - TOLERANCE, found[ray], name))
+    name = f"{arm}: exponent of m* in sigma" if arm else "exponent of m* in sigma"
+    parts.append(within(TOLERANCE, rate.noise, found[SIGMA], name))
+    return worst(*parts)
+
+
+def all_rejected(*evidence: Evidence) -> Evidence:
+    """*fails* if every one fails; else what the one nearest to passing says."""
+    order = ("consistent", "undecided", "vacuous", "error", "fails")
+    verdict = min((each.verdict for each in evidence), key=order.index, default="undecided")
+    return Evidence(verdict, {name: value for each in evidence for name, value in each.numbers.items()})
