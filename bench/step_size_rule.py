@@ -59,9 +59,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--seeds", type=int, default=20)
     count = parser.parse_args().seeds
-    print(
-        "| k, d, sigma | network | step sizes | m*, exact | m*, validation | ratio of m* | risk at m*, added |"
-    )
+    print("| k, d, sigma | network | step sizes | m*, exact | m*, validation | ratio | risk at m*, added |")
     print("|---|---|---|---|---|---|---|")
     for place in PLACES:
         k, d, sigma = place

@@ -90,7 +90,7 @@ def exponents(
         raise ValueError(f"an exponent needs x above 0 for its logarithm, but x = {wrong[0]} was given")
     results = [result for _, result in pairs]
     logs = np.log([[axes[name] for name in names] for axes, _ in pairs]).reshape(len(pairs), len(names))
-    model = np.column_stack([np.ones(len(pairs)), logs - logs.mean(axis=0) if len(pairs) else logs])
+    model = np.column_stack([np.ones(len(pairs)), logs - logs.mean(axis=0) if pairs else logs])
     if not names or np.linalg.matrix_rank(model) < 1 + len(names):
         raise ValueError(
             "an exponent needs at least two settings that differ in x, and more for several quantities"
