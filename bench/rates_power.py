@@ -19,7 +19,7 @@ from scipy import stats
 from whyconv.measure.complexity import SampleComplexity
 from whyconv.measure.scaling import exponents
 from whyconv.papers.lahoti.exact.rates import RATES, RIVALS
-from whyconv.papers.lahoti.studies.rivals import DIRECTIONS, compared
+from whyconv.papers.lahoti.studies.rivals import DIRECTIONS, compared, middle
 from whyconv.settings import configure
 
 NOISE = {"CNN": 0.4, "LCN": 0.25, "FCN": 0.4}
@@ -46,7 +46,7 @@ def main() -> None:
     study: Any = configure("lahoti.rates", asked.preset)
     for network, bound in TRUTHS:
         truth, places = RATES[bound], study.places[network]
-        seeds, centre = study.arms[network].seeds, study.centre(network)
+        seeds, centre = study.arms[network].seeds, middle(places)
         rng = np.random.default_rng(20)
         rivals = {rate.formula: rate for rate in (truth, *RIVALS[network])}
         counts = {(name, kind): {"fails": 0, "consistent": 0} for name in rivals for kind in KINDS}

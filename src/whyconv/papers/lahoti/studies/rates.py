@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from math import exp, log
 from typing import Any, ClassVar
 
 from pydantic import Field, field_validator
@@ -18,7 +17,7 @@ from whyconv.learners.two_step import TwoStep
 from whyconv.measure.scaling import Exponent, exponents
 from whyconv.papers.lahoti.exact.rates import RATES, RIVALS, Rate
 from whyconv.papers.lahoti.studies.places import LARGER, Place, PlacesStudy, proportional
-from whyconv.papers.lahoti.studies.rivals import DIRECTIONS, Kind, all_rejected, compared
+from whyconv.papers.lahoti.studies.rivals import DIRECTIONS, Kind, all_rejected, compared, middle
 from whyconv.papers.lahoti.studies.signal_study import CNN, FAIR, FCN, LCN
 from whyconv.report.complexity_chart import complexities
 from whyconv.spec import once
@@ -119,8 +118,8 @@ class Rates(PlacesStudy, name="lahoti.rates"):
     title: ClassVar[str] = "How examples needed grow in k, d and sigma, and which rates that contradicts"
     criterion: ClassVar[str] = (
         "95 % intervals of the exponents of m* in k, in d and in both together: not more than 0.25 above the "
-        "largest exponent of an upper bound's rate (CNN, LCN; tuned descent and two steps), nor more than 0.25 "
-        "below the least one of a lower bound's (LCN, FCN); in sigma within 0.5 of 2."
+        "largest exponent of an upper bound's rate (CNN, LCN; tuned descent and two steps), nor more than "
+        "0.25 below the least one of a lower bound's (LCN, FCN); in sigma within 0.5 of 2."
     )
     broken: ClassVar[str] = (
         "the neighbouring rates: upper bounds without d or with sigma in place of sigma^2, lower bounds with "
@@ -128,7 +127,7 @@ class Rates(PlacesStudy, name="lahoti.rates"):
     )
     rule: ClassVar[str] = (
         f"{FAIR} Two steps: half of the data for each, unit ball, quoted constants. No growth of a learner "
-        "on a finite range can prove a bound over all algorithms and sizes: it agrees or contradicts it there."
+        "on a finite range can prove a bound over all algorithms and sizes: it agrees or contradicts it."
     )
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
@@ -159,8 +158,8 @@ class Rates(PlacesStudy, name="lahoti.rates"):
             model = np.column_stack([np.ones(len(logs)), logs])
             if len(found) < 6 or np.linalg.matrix_rank(model) < 4:
                 raise ValueError(
-                    f"{name} has {len(found)} places (k, d, sigma), but three exponents and a visible lack of "
-                    "fit need six or more that differ in each of the three"
+                    f"{name} has {len(found)} places (k, d, sigma), but three exponents and a lack of fit "
+                    "that shows need six or more, with differences in each of the three"
                 )
         return places
 
@@ -189,17 +188,12 @@ class Rates(PlacesStudy, name="lahoti.rates"):
         ]
         return exponents(points, DIRECTIONS) if len(points) >= 5 else None
 
-    def centre(self, name: str) -> tuple[float, float]:
-        """The geometric mean of k and of d over the places of an arm."""
-        k, d = (exp(sum(log(p[i]) for p in self.places[name]) / len(self.places[name])) for i in (0, 1))
-        return k, d
-
     def compared(self, table: pd.DataFrame, name: str, kind: Kind, rate: Rate) -> Evidence:
         """A rate as a bound on an arm; *undecided* without enough places."""
         found = self.found(table, name)
         if found is None:
             return Evidence("undecided", {f"{name}: too few places measured for three exponents": True})
-        return compared(kind, rate, found, self.centre(name), name)
+        return compared(kind, rate, found, middle(self.places[name]), name)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         bounds = [(name, kind, bound) for name, kind, bound in BOUNDS if name in self.arms]
@@ -229,7 +223,9 @@ class Rates(PlacesStudy, name="lahoti.rates"):
             )
             for rate in RIVALS[NETWORK[name]]:
                 kinds: tuple[Kind, ...] = ("upper", "lower", "growth")
-                told = {kind: compared(kind, rate, found, self.centre(name)).verdict for kind in kinds}
+                told = {
+                    kind: compared(kind, rate, found, middle(self.places[name])).verdict for kind in kinds
+                }
                 rivals.append({"arm": name, "rate": rate.formula, **told})
         made = {"Exponents of m*": pd.DataFrame(lines), "Rates": pd.DataFrame(rivals)} if lines else {}
         return {**made, **super().tables(table)}

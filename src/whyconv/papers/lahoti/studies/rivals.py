@@ -8,15 +8,17 @@ no direction, since it falls with k in the theorems' regime, sigma of order 1/sq
 the rate, and too small a one is as wrong as too large a one.
 
 The tolerance is half of the smallest difference between the exponents of neighbouring rivals: 1/4 for k and
-d, where these differ by 1/2, and 1/2 for sigma, where they differ by 1. For k and d this is a little more than
-what a logarithm is worth at these sizes (1/ln(kd), 0.15 to 0.25), which the paper's Õ may hide once more. A
-rate *fails* if the 95 % interval of some ray lies outside of what it allows, is *consistent* if the intervals
-of all rays lie inside, and otherwise *undecided*.
+d, where these differ by 1/2, and 1/2 for sigma, where they differ by 1. For k and d this is a little more
+than what a logarithm is worth at these sizes (1/ln(kd), 0.15 to 0.25), which the paper's Õ may hide once
+more. A rate *fails* if the 95 % interval of some ray lies outside of what it allows, is *consistent* if the
+intervals of all rays lie inside, and otherwise *undecided*.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from math import exp, log
+from statistics import fmean
 from typing import Literal
 
 from whyconv.measure.scaling import Exponent
@@ -37,18 +39,28 @@ DIRECTIONS: Mapping[str, Mapping[str, float]] = {
 def compared(
     kind: Kind, rate: Rate, found: Mapping[str, Exponent], centre: tuple[float, float], arm: str = ""
 ) -> Evidence:
-    """Whether exponents by ray contradict the rate; ``centre`` is the design's geometric mean of k and d."""
-    parts = []
-    for ray, (in_k, in_d) in RAYS.items():
-        least, most = rate.growth(in_k, in_d, *centre)
-        name = f"{arm}: exponent of m* in {ray}" if arm else f"exponent of m* in {ray}"
+    """Whether the exponents of the rays that were measured contradict the rate.
+
+    ``centre``: the geometric means of k and d over the places, where logarithms get their local exponent.
+    """
+    parts, prefix = [], f"{arm}: " if arm else ""
+    for ray, each in found.items():
+        name = f"{prefix}exponent of m* in {ray}"
+        if ray == SIGMA:
+            parts.append(within(SIGMA_TOLERANCE, rate.noise, each, name))
+            continue
+        least, most = rate.growth(*RAYS[ray], *centre)
         if kind != "lower":
-            parts.append(below(most + TOLERANCE, found[ray], name))
+            parts.append(below(most + TOLERANCE, each, name))
         if kind != "upper":
-            parts.append(above(least - TOLERANCE, found[ray], name))
-    name = f"{arm}: exponent of m* in sigma" if arm else "exponent of m* in sigma"
-    parts.append(within(SIGMA_TOLERANCE, rate.noise, found[SIGMA], name))
+            parts.append(above(least - TOLERANCE, each, name))
     return worst(*parts)
+
+
+def middle(places: Iterable[tuple[float, float, float]]) -> tuple[float, float]:
+    """The geometric means of k and of d over places (k, d, sigma)."""
+    k, d, _ = (exp(fmean(log(value) for value in column)) for column in zip(*places, strict=True))
+    return k, d
 
 
 def all_rejected(*evidence: Evidence) -> Evidence:
