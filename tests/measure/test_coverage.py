@@ -178,7 +178,7 @@ def test_exponent(noise):
 
 @pytest.mark.parametrize(("settings", "misfit"), [(3, 0.1), (3, 0.5), (5, 0.0), (5, 0.1), (5, 0.5)])
 def test_exponent_where_no_line_fits(settings, misfit):
-    """The true log m* scatter around the line by ``misfit``; over seeds alone 0.5 would be covered by 12 %."""
+    """The true log m* scatter around the line by ``misfit``; seeds alone do not see that."""
     rng, covered, alone = np.random.default_rng(9), [], []
     x = np.geomspace(1, 16, settings)
     for _ in range(600):
