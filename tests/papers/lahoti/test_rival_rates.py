@@ -55,7 +55,7 @@ def test_what_each_kind_of_bound_allows():
     assert verdicts("σ²kd", linear) == ("consistent", "fails", "fails")  # too large is an upper bound still
     assert verdicts("σ²k", linear) == ("fails", "fails", "fails")
     assert verdicts("σ²", linear) == ("fails", "consistent", "fails")
-    assert verdicts("σ²d", linear) == ("undecided", "undecided", "undecided")
+    assert verdicts("σ²d", linear) == ("undecided", "consistent", "undecided")
     assert verdicts("σ²d", measured(0.0, 1.0)) == ("consistent", "consistent", "consistent")
     assert verdicts("σ²d²", linear) == ("undecided", "fails", "fails")
 

@@ -62,7 +62,7 @@ class _Rate(Claim):
     provenance: ClassVar[Provenance] = "reconstructed"
     expected: ClassVar[Verdict] = "undecided"
     network: ClassVar[str]
-    kind: ClassVar[Kind]
+    side: ClassVar[Kind]
     bound: ClassVar[str]
     near: ClassVar[Mapping[str, Rate]]
     """The rates of the controls."""
@@ -78,7 +78,7 @@ class _Rate(Claim):
         }
         rays = {ray: DIRECTIONS[ray] for ray in RAYS}
         found = exponents([({"k": k, "d": d}, m) for (k, d, _), m in needed.items()], rays)
-        decided = compared(self.kind, rate, found, middle(star))
+        decided = compared(self.side, rate, found, middle(star))
         numbers = {f"m* at k = {k}, d = {d}, sigma = {sigma:g}": m for (k, d, sigma), m in needed.items()}
         verdict: Verdict = "fails" if decided.verdict == "fails" else "undecided"
         return Evidence(verdict, {**decided.numbers, **numbers, "decided by": COMMAND})
@@ -97,7 +97,7 @@ class CNNUpper(_Rate, name="lahoti.cnn-upper"):
         "constant": "sigma^2 as the bound, without k and d",
     }
     network: ClassVar[str] = CNN
-    kind: ClassVar[Kind] = "upper"
+    side: ClassVar[Kind] = "upper"
     bound: ClassVar[str] = "cnn-upper"
     near: ClassVar[Mapping[str, Rate]] = {
         "without-d": Rate("σ²k ln(kd)", ((1, 0),), logarithm=True),
@@ -118,7 +118,7 @@ class LCNUpper(_Rate, name="lahoti.lcn-upper"):
         "d-only": "sigma^2 d ln(kd) as the bound, without k",
     }
     network: ClassVar[str] = LCN
-    kind: ClassVar[Kind] = "upper"
+    side: ClassVar[Kind] = "upper"
     bound: ClassVar[str] = "lcn-upper"
     near: ClassVar[Mapping[str, Rate]] = {
         "without-d": Rate("σ²k² ln(kd)", ((2, 0),), logarithm=True),
@@ -139,7 +139,7 @@ class LCNLower(_Rate, name="lahoti.lcn-lower"):
         "d-1.5": "sigma^2 k d^1.5 as the bound",
     }
     network: ClassVar[str] = LCN
-    kind: ClassVar[Kind] = "lower"
+    side: ClassVar[Kind] = "lower"
     bound: ClassVar[str] = "lcn-lower"
     near: ClassVar[Mapping[str, Rate]] = {
         "d-squared": Rate("σ²kd²", ((1, 2),)),
@@ -160,7 +160,7 @@ class FCNLower(_Rate, name="lahoti.fcn-lower"):
         "d-cubed": "sigma^2 k^2 d^3 as the bound",
     }
     network: ClassVar[str] = FCN
-    kind: ClassVar[Kind] = "lower"
+    side: ClassVar[Kind] = "lower"
     bound: ClassVar[str] = "fcn-lower"
     near: ClassVar[Mapping[str, Rate]] = {"d-squared": Rate("σ²k²d²", ((2, 2),))}
 
