@@ -123,7 +123,7 @@ MUTANTS = [
     ("execution.py", "if isinstance(leaf, jax.Array) else array", "", "tests/learners/test_gradient.py"),
     ("execution.py", "steps / max(seconds", "steps * max(seconds", "tests/learners/test_gradient.py"),
     ("tasks/detection.py", "not isinstance(view, RowSet) or", "", "tests/tasks/test_detection.py"),
-    ("execution.py", "int(np.argmin([risk", "int(np.argmax([risk", "tests/test_risk_rows.py"),
+    ("execution.py", "int(np.argmin(np.where", "int(np.argmax(np.where", "tests/test_risk_rows.py"),
     ("studies/complexity.py", "if any(point.trial.key not in rows", "if all(point.trial.key not in rows", SIGNALS),
     ("studies/complexity.py", "rows = good(rows)", "rows = dict(rows)", SIGNALS),
     ("papers/lahoti/studies/signal_study.py", "<= TELLING * known", "<= known", SIGNALS),

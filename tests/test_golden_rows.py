@@ -84,10 +84,10 @@ SPECS = {
         "learner": {"name": "order-search", "strategy": "climb", "evaluations": 50},
         "m": 1200,
     },
-    "signal, shared filters, exact choice of the step size": {
+    "signal, shared filters": {
         "task": SIGNAL, "network": "lsa-cnn", "learner": PROJECTED, "m": 30, "risk": True,
     },
-    "signal, fully connected, choice on examples of its own": {
+    "signal, fully connected": {
         "task": SIGNAL, "network": "lsa-fcn", "learner": PROJECTED, "m": 30, "risk": True,
     },
     "signal, own filters, two steps": {

@@ -8,7 +8,7 @@ from scipy import stats
 
 from whyconv.measure.complexity import sample_complexity
 from whyconv.measure.curves import Curve
-from whyconv.measure.scaling import exponent
+from whyconv.measure.scaling import exponent, exponents
 
 SIZES = (50, 100, 200, 400, 800, 1600)
 WIGGLE = np.array([-1.0, -0.3, 0.1, 0.4, 0.8])
@@ -24,20 +24,51 @@ def grown(x, power, spread, first=80.0, cap=1600):
     return [(k, of(math.log(first * k**power) + s * WIGGLE, cap)) for k, s in zip(x, spread, strict=True)]
 
 
-def test_the_slope_and_fit_are_those_of_the_regression_and_the_interval_that_of_the_seeds():
+def test_the_interval_is_the_wider_one_of_seeds_and_settings():
     x = (1.0, 2.0, 3.0, 7.0)
-    logs = np.log([[80], [190], [210], [600]]) + np.outer([0.05, -0.1, 0.02, 0.1], WIGGLE)
-    got = exponent((k, of(z)) for k, z in zip(x, logs, strict=True))
-    line = stats.linregress(np.log(x), logs.mean(axis=1))
-    slopes = [stats.linregress(np.log(x), seed).slope for seed in logs.T]
-    reach = stats.t.ppf(0.975, 4) * stats.sem(slopes)
-    assert got.value == pytest.approx(line.slope)
-    assert (got.low, got.high) == pytest.approx((line.slope - reach, line.slope + reach))
-    assert got.r_squared == pytest.approx(line.rvalue**2)
-    residuals = logs.mean(axis=1) - line.intercept - line.slope * np.log(x)
-    assert got.residual == pytest.approx(np.abs(residuals).max())
-    assert (got.settings, got.censored, got.count) == (4, 0, 5)
-    assert str(got) == "1.00 [0.97, 1.04], 4 settings, 5 repetitions, R² 0.98"
+    means, spread = np.log([[80], [170], [225], [580]]), np.outer([0.05, -0.1, 0.02, 0.1], WIGGLE)
+    for noise, seeds_decide in ((1.0, False), (6.0, True)):
+        logs = means + noise * (spread - spread.mean(axis=1, keepdims=True))
+        got = exponent((k, of(z)) for k, z in zip(x, logs, strict=True))
+        line = stats.linregress(np.log(x), logs.mean(axis=1))
+        slopes = [stats.linregress(np.log(x), seed).slope for seed in logs.T]
+        over_seeds = stats.t.ppf(0.975, 4) * stats.sem(slopes)
+        over_settings = stats.t.ppf(0.975, 2) * line.stderr
+        assert (over_seeds > over_settings) == seeds_decide
+        reach = max(over_seeds, over_settings)
+        assert got.value == pytest.approx(line.slope)
+        assert (got.low, got.high) == pytest.approx((line.slope - reach, line.slope + reach))
+        assert got.r_squared == pytest.approx(line.rvalue**2)
+        residuals = logs.mean(axis=1) - line.intercept - line.slope * np.log(x)
+        assert got.residual == pytest.approx(np.abs(residuals).max())
+        assert (got.settings, got.censored, got.count, got.spare) == (4, 0, 5, 2)
+
+
+def test_two_settings_always_fit():
+    got = exponent(grown((1.0, 2.0), 1.0, (0.1, 0.0)))
+    assert (got.spare, got.r_squared) == (0, pytest.approx(1))
+    assert got.high - got.low == pytest.approx(
+        2 * stats.t.ppf(0.975, 4) * 0.1 * stats.sem(WIGGLE) / math.log(2)
+    )
+
+
+def test_several_quantities_at_once():
+    """A star with two spare settings, one of them off the plane, against least squares by hand."""
+    places = [(1, 1), (2, 1), (4, 1), (1, 2), (1, 4), (2, 2)]
+    logs = [math.log(80) + 1.5 * math.log(k) + 0.5 * math.log(d) for k, d in places]
+    logs[-1] += 0.3
+    points = [({"k": k, "d": d}, of([z] * 5)) for (k, d), z in zip(places, logs, strict=True)]
+    got = exponents(points, {"k": {"k": 1}, "d": {"d": 1}, "both": {"k": 1, "d": 1}})
+    model = np.array([[1, math.log(k), math.log(d)] for k, d in places])
+    told, rest, _, _ = np.linalg.lstsq(model, np.array(logs), rcond=None)
+    covariance = np.linalg.inv(model.T @ model) * rest[0] / 3
+    for name, v in (("k", (0, 1, 0)), ("d", (0, 0, 1)), ("both", (0, 1, 1))):
+        reach = stats.t.ppf(0.975, 3) * math.sqrt(np.array(v) @ covariance @ v)
+        assert got[name].value == pytest.approx(told @ v)
+        assert (got[name].low, got[name].high) == pytest.approx((told @ v - reach, told @ v + reach))
+        assert got[name].spare == 3
+    with pytest.raises(ValueError, match="two settings"):
+        exponents(points[:3], {"k": {"k": 1}})  # d never differs
 
 
 def test_one_repetition_has_a_slope_and_no_interval():
@@ -108,7 +139,8 @@ def test_settings_that_share_x():
     got = exponent(points)
     line = stats.linregress(np.log([1, 1, 2]), [math.log(result.crossing) for _, result in points])
     assert (got.value, got.r_squared) == pytest.approx((line.slope, line.rvalue**2))
-    assert (got.low, got.high) == pytest.approx((line.slope, line.slope))
+    reach = stats.t.ppf(0.975, 1) * line.stderr
+    assert (got.low, got.high) == pytest.approx((line.slope - reach, line.slope + reach))
 
 
 def test_equal_sample_complexities_have_slope_zero_and_nothing_to_explain():

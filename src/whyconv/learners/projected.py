@@ -53,8 +53,8 @@ class Projected(Learner, name="projected"):
     theta <- P(theta - rate * gradient of the mean loss), the threshold b with ``bias_rates`` in place of
     ``rates``; P is the network's own constraint (unit ball, b >= 0). Every pair of a rate and a bias rate is
     trained on the same sample from the same start, all in one program that reads the examples once; the
-    trial keeps the pair that does best on the task, following the authors' protocol. The grid is thus the
-    tuning budget, the same for every network with this learner.
+    trial keeps the pair that does best on a validation sample (:func:`whyconv.execution.chosen`). The grid is
+    thus the tuning budget, the same for every network with this learner.
 
     ``loss``: one of :mod:`whyconv.learners.losses`, such as squared (y - f)^2 or correlation -y f.
     ``optimiser``: *gd*, which is equivariant to rotations, or *adam*, which is not.
@@ -62,6 +62,7 @@ class Projected(Learner, name="projected"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., experiments (step sizes from the authors' discussion page)"
+    version: ClassVar[int] = 2
 
     rates: tuple[float, ...] = (0.3, 0.1)
     bias_rates: tuple[float, ...] = (0.03, 0.003)

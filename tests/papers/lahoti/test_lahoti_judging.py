@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 
 from whyconv.errors import UserError
-from whyconv.papers.lahoti.exact.rates import rate
 from whyconv.papers.lahoti.studies.depth import contestants as deep
 from whyconv.papers.lahoti.studies.non_equivariant import ADAM, EMBEDDED
 from whyconv.papers.lahoti.studies.non_equivariant import ROTATED as EMBEDDED_ROTATED
@@ -24,9 +23,9 @@ from whyconv.trial import Row
 SEEDS = 3
 SIZES = {"sizes.low": 2, "sizes.cap": 1000, "sizes.resolution": 0.1, "excess": 0.03}
 PINNED = {
-    "vary-k": {"values": [10, 20, 30], **SIZES},
-    "vary-d": {"values": [10, 20, 30], **SIZES},
-    "vary-sigma": {"values": [0.07, 0.1, 0.14], **SIZES},
+    "vary-k": {"values": [10, 15, 20, 25, 30], **SIZES},
+    "vary-d": {"values": [10, 15, 20, 25, 30], **SIZES},
+    "vary-sigma": {"values": [0.07, 0.085, 0.1, 0.12, 0.14], **SIZES},
     "several-signals": SIZES,
     "unequal-patches": SIZES,
     "deep-signal": {"values": [10, 20], **SIZES},
@@ -213,67 +212,50 @@ def test_where_a_linear_filter_gets_near_nothing_is_said():
     assert verdicts(still, STATIC) == ("consistent", "vacuous")
 
 
-# lahoti.fcn: m* along theory's rates
+# lahoti.fcn: the order of m*
 
-CAPS = {CNN: 300, LCN: 1000, FCN: 3000}
+CAPS = {CNN: 300, LCN: 1000, FCN: 3000, ROTATED: 300}
 BOTH = [[10, 5, 0.1], [10, 20, 0.1]]
-PLACES = {
-    CNN: [*BOTH, [24, 20, 0.1], [10, 20, 0.14]], LCN: [*BOTH, [24, 20, 0.1], [10, 20, 0.14]],
-    FCN: [*BOTH, [20, 5, 0.1], [10, 5, 0.14]],
-}  # fmt: skip
 
 
-def full(seeds=SEEDS, places=PLACES, **settings):
+def full(seeds=SEEDS, places=BOTH, **settings):
     caps = {f"arms.{arm}.largest_m": cap for arm, cap in CAPS.items()}
-    return configured("fcn", seeds, places=places, **caps, **settings)
+    every = places if isinstance(places, dict) else dict.fromkeys(CAPS, places)
+    return configured("fcn", seeds, places=every, **caps, **settings)
 
 
-def along(cnn=1.0, lcn=1.0, fcn=1.0, least=60):
-    """m* = c rate^p by arm: the upper bound for the CNN, the lower ones for LCN and FCN."""
-    ways = {CNN: ("cnn-upper", cnn, 30), LCN: ("lcn-lower", lcn, least), FCN: ("fcn-lower", fcn, 500)}
-
-    def needs(labels):
-        bound, power, least = ways[labels["arm"]]
-        here = rate(bound, labels["k"], labels["d"], labels["sigma"])
-        return least * (here / rate(bound, 10, 5, 0.1)) ** power
-
-    return needs
-
-
-def test_slopes_on_the_rates_are_those_of_the_truth():
-    study = full()
-    found = judged(study, along())
-    assert (found.evidence.verdict, found.control.verdict) == ("consistent", "fails")
-    for name in ("CNN on σ²(k+d) ln(kd)", "LCN on σ²kd", "FCN on σ²k²d"):
-        assert found.evidence.numbers[f"slope of {name}"].value == pytest.approx(1, abs=0.1)
-    thirds = [text.value for name, text in found.control.numbers.items() if "FCN" in name]
-    assert thirds == [pytest.approx(1 / 3, abs=0.05)]
-    assert len([name for name in found.evidence.numbers if name.startswith("m* of FCN over LCN")]) == 2
+def order(**factors):
+    """m* = 20, 100 and 600 at d = 5, in proportion to d."""
+    least = {"CNN": 20, "LCN": 100, "FCN": 600, "rotated": 200, **factors}
+    names = {CNN: "CNN", LCN: "LCN", FCN: "FCN", ROTATED: "rotated"}
+    return lambda labels: least[names[labels["arm"]]] * labels["d"] / 5
 
 
 @pytest.mark.parametrize(
-    "changes, verdict",
+    "changes, expected",
     [
-        ({"cnn": 1.5}, "fails"),
-        ({"lcn": 0.5}, "fails"),
-        ({"fcn": 0.3}, "fails"),
-        ({"least": 120}, "undecided"),
+        ({}, ("consistent", "fails")),
+        ({"FCN": 90}, ("fails", "fails")),
+        ({"CNN": 100.5}, ("undecided", "fails")),
+        ({"CNN": 110}, ("fails", "fails")),
+        ({"rotated": 20}, ("consistent", "consistent")),
+        ({"FCN": inf, "LCN": 1000}, ("undecided", "undecided")),
     ],
     ids=str,
 )
-def test_slopes_that_contradict_a_bound(changes, verdict):
-    assert judged(full(), along(**changes)).evidence.verdict == verdict
+def test_the_order_of_three_networks(changes, expected):
+    found = judged(full(), order(**changes))
+    assert (found.evidence.verdict, found.control.verdict) == expected
+    assert len(found.evidence.numbers) == 4
 
 
 def test_the_order_is_judged_where_all_three_were_measured():
-    def swapped(labels):
-        return along()({**labels, "arm": LCN}) / 2 if labels["arm"] == FCN else along()(labels)
-
-    study = full()
-    assert judged(study, swapped).evidence.verdict == "fails"
-    apart = full(places=PLACES | {FCN: [[20, 5, 0.1], [10, 5, 0.14]]})
-    found = judged(apart, along()).evidence
-    assert found.verdict == "vacuous" and found.numbers["sizes where all three were measured"] == 0
+    more = [*BOTH, [20, 5, 0.1]]
+    found = judged(full(places={CNN: more, LCN: more, FCN: BOTH, ROTATED: BOTH[:1]}), order())
+    assert not [name for name in found.evidence.numbers if "k = 20" in name]
+    assert len(found.evidence.numbers) == 4 and len(found.control.numbers) == 2
+    one = judged(full(), lambda labels: order(FCN=90 if labels["d"] == 20 else 600)(labels))
+    assert one.evidence.verdict == "fails"  # in one place of two
 
 
 # the other studies
@@ -578,7 +560,7 @@ def test_the_search_closes_in_on_m_star(resolution):
 
 def test_every_arm_stays_in_its_range():
     study = full()
-    points, _ = at_once(study, along())
+    points, _ = at_once(study, order())
     for arm, cap in CAPS.items():
         found = sizes(p for p in points if p.labels["arm"] == arm)
         assert max(found) == cap and min(found) >= 2
@@ -683,7 +665,7 @@ def test_what_is_drawn():
 
 SHOWN = {
     "vary-k": TRUTH["vary-k"],
-    "fcn": along(),
+    "fcn": order(),
     "partial-sharing": groups(200, 0.9),
     "static-signal": STATIC,
 }
@@ -691,7 +673,7 @@ SHOWN = {
 
 @pytest.mark.parametrize("name", SHOWN)
 def test_figures_and_tables_at_every_stage(name):
-    study = full(2, PLACES | {FCN: BOTH}) if name == "fcn" else configured(name, 2)
+    study = full(2) if name == "fcn" else configured(name, 2)
     points, rows = at_once(study, SHOWN[name])
     some = {key: rows[key] for key in keys(study.plan({}))[:7]}
     arms = len(list(study.cells()))
@@ -702,14 +684,8 @@ def test_figures_and_tables_at_every_stage(name):
             assert study.figures(table)
 
 
-def test_two_sizes_may_have_the_same_rate():
-    study = full(2)  # the FCN's (10, 20, 0.1) and (20, 5, 0.1) both have k^2 d = 2000
-    study.figures(study.table(*at_once(study, along())))
-
-
-def test_small_sizes_say_nothing_of_the_rates():
-    study = full(2, {arm: [[4, 5, 0.1], [6, 5, 0.1]] for arm in CAPS})
-    assert verdicts(study, along()) == ("vacuous", "vacuous")
+def test_small_sizes_say_nothing_of_the_order():
+    assert verdicts(full(2, [[4, 5, 0.1], [6, 5, 0.1]]), order()) == ("vacuous", "vacuous")
 
 
 @pytest.mark.parametrize("name", ["alignment", "depth"])
@@ -737,8 +713,10 @@ def test_figures_of_the_grids_at_every_stage(name):
     ("uneven-noise", "values=[0.5,2]", "uneven = 0.5 was given: input should be greater than or equal to 1"),
     ("partial-sharing", "groups=[4,2]", "two or more increasing numbers above 0, as in"),
     ("partial-sharing", "groups=[0,2]", "two or more increasing numbers above 0, as in"),
-    ("fcn", "places.CNN=[[10,5,0.1]]", "two or more different sizes"),
-    ("fcn", "places.FCN=[[10,5,0.1],[10,5,0.1]]", "two or more different sizes"),
+    ("fcn", "places.CNN=[[10,5,0.1]]", "share 1 sizes .*but an order at one is not an order"),
+    ("rates", "places.FCN=[[10,5,0.1],[10,20,0.1]]", "FCN has 2 places"),
+    ("rates", "places.FCN=[[10,5,0.1],[10,6,0.1],[10,7,0.1],[10,8,0.1],[10,9,0.1],[10,9,0.2]]",
+     "FCN has 6 places .* six or more, with differences in each of the three"),
     ("vary-k", "arms.CNN.network=mlp", ""),
     ("alignment", "arms.CNN.learner.rates=[]", "give one or more different step sizes"),
 ])  # fmt: skip

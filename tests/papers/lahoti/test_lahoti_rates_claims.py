@@ -5,20 +5,24 @@ trains, makes the asset anew:  python tests/papers/lahoti/test_lahoti_rates_clai
 """
 
 import json
+import math
 import sys
 import tempfile
 from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
-from every_claim import EveryClaim, check, control
+from every_claim import EveryClaim, check
 
 from whyconv.papers.lahoti.claims import rates
-from whyconv.settings import configure
+from whyconv.papers.lahoti.exact.rates import Rate
+from whyconv.papers.lahoti.studies.signal_study import CNN, FCN, LCN
+from whyconv.registry import find
 from whyconv.trial import Row
 
 ASSET = Path(__file__).parents[2] / "assets" / "lahoti-fcn-quick.json"
-STUDY = configure("lahoti.fcn", "quick")
+STUDY = rates.part()
 
 
 @cache
@@ -44,17 +48,38 @@ def test_the_asset_has_every_row_the_study_asks_for():
     assert {point.trial.key for point in points} == set(rows)
 
 
-def slope(name, evidence):
-    (text,) = [text for told, text in evidence(name).numbers.items() if told.startswith("slope")]
-    return text.value
+RATES = {"lahoti.cnn-upper": CNN, "lahoti.lcn-upper": LCN, "lahoti.lcn-lower": LCN, "lahoti.fcn-lower": FCN}
 
 
-@pytest.mark.parametrize("name", ["cnn-upper", "lcn-upper", "lcn-lower", "fcn-lower"])
-def test_a_wrong_power_divides_the_slope(name):
-    power = 1 / 3 if name.endswith("upper") else 3
-    name = f"lahoti.{name}"
-    assert slope(name, control) == pytest.approx(slope(name, check) / power, rel=0.03)
-    assert 0.6 < slope(name, check) < 1.2
+def exponent(name, ray, evidence=check):
+    return evidence(name).numbers[f"exponent of m* in {ray}"]
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_exponents_are_those_of_three_measured_places(name):
+    """Three places determine the plane: solved by hand from the m* that the claim shows."""
+    star = rates.STARS[RATES[name]]
+    numbers = check(name).numbers
+    logs = [math.log(numbers[f"m* at k = {k}, d = {d}, sigma = {s:g}"].crossing) for k, d, s in star]
+    model = [[1, math.log(k), math.log(d)] for k, d, _ in star]
+    _, in_k, in_d = np.linalg.solve(model, logs)
+    told = [exponent(name, ray).value for ray in ("k", "d", "k and d")]
+    assert told == pytest.approx([in_k, in_d, in_k + in_d])
+    assert exponent(name, "k").spare == 0
+    assert numbers["decided by"] == "whyconv run lahoti.rates"
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_three_places_confirm_nothing(name, monkeypatch):
+    """A bound that every growth satisfies is not confirmed, and one that none satisfies is contradicted."""
+    upper = name.endswith("upper")
+    for power, verdict in ((9, "undecided" if upper else "fails"), (-9, "fails" if upper else "undecided")):
+        monkeypatch.setitem(rates.RATES, name.removeprefix("lahoti."), Rate("", ((power, power),)))
+        assert find("claim", name)().check().verdict == verdict
+
+
+def test_the_order_is_measured_at_three_places():
+    assert len(check("lahoti.ordering").numbers) == 6
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ class Alignment(GridStudy, name="lahoti.alignment"):
     broken: ClassVar[str] = BROKEN
     rule: ClassVar[str] = (
         "Squared loss, full-batch projected gradient descent, 600 steps; every network gets the same grid "
-        "of step sizes, of which the pair with the least risk counts in each repetition."
+        "of step sizes, of which the pair that does best on validation examples counts in each repetition."
     )
     thresholds: ClassVar[Mapping[str, float]] = {"failure": 0.25, "difference": 0.0}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {

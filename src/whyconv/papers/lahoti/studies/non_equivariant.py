@@ -41,8 +41,8 @@ class NonEquivariant(AxisStudy, name="lahoti.non-equivariant"):
     )
     rule: ClassVar[str] = (
         "Squared loss, full batch, 600 steps, four pairs of step sizes for each, smaller ones for Adam, "
-        "whose steps are of the size of the rate. The best pair counts in each repetition, by the exact risk "
-        "for the embedded networks, on separate examples for the others."
+        "whose steps are of the size of the rate. In each repetition the pair counts that does best on "
+        "validation examples of its own."
     )
     thresholds: ClassVar[Mapping[str, float]] = {"ratio": 5.0}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {

@@ -34,13 +34,13 @@ class VaryD(AxisStudy, name="lahoti.vary-d"):
     rule: ClassVar[str] = FAIR
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
-        "paper": {"values": [10, 15, 20, 25, 30], "seeds": 5, **with_learner(AUTHORS)},
+        "paper": {"seeds": 5, **with_learner(AUTHORS)},
     }
     axis: ClassVar[str] = "d"
     field: ClassVar[str] = "patch_dim"
     axis_title: ClassVar[str] = "dimension of a patch d"
 
-    values: tuple[float, ...] = (10, 20, 30)
+    values: tuple[float, ...] = (10, 15, 20, 25, 30)
 
     def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
         shared, own = exponent(cnn.items()), exponent(lcn.items())

@@ -41,13 +41,13 @@ class VaryK(AxisStudy, name="lahoti.vary-k"):
     rule: ClassVar[str] = FAIR
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
-        "paper": {"values": [10, 15, 20, 25, 30], "seeds": 5, **with_learner(AUTHORS)},
+        "paper": {"seeds": 5, **with_learner(AUTHORS)},
     }
     axis: ClassVar[str] = "k"
     field: ClassVar[str] = "patches"
     axis_title: ClassVar[str] = "patches k"
 
-    values: tuple[float, ...] = (10, 20, 30)
+    values: tuple[float, ...] = (10, 15, 20, 25, 30)
 
     def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
         first, last = min(lcn), max(lcn)

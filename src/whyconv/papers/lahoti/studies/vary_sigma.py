@@ -29,13 +29,13 @@ class VarySigma(AxisStudy, name="lahoti.vary-sigma"):
     rule: ClassVar[str] = FAIR
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
-        "paper": {"values": [0.07, 0.085, 0.1, 0.12, 0.14], "seeds": 5, **with_learner(AUTHORS)},
+        "paper": {"seeds": 5, **with_learner(AUTHORS)},
     }
     axis: ClassVar[str] = "sigma"
     field: ClassVar[str] = "sigma"
     axis_title: ClassVar[str] = "noise sigma"
 
-    values: tuple[float, ...] = (0.07, 0.1, 0.14)
+    values: tuple[float, ...] = (0.07, 0.085, 0.1, 0.12, 0.14)
 
     def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
         return [
