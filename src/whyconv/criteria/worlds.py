@@ -115,7 +115,7 @@ class Setting:
         """
         every = sorted({seed for cell in self.cells for seed in cell.seeds})
         shared = dict(zip(every, rng.standard_normal(len(every)), strict=True))
-        parts = []
+        places, risks_found = [], []
         goals = self.goals if goal is None else [goal] * len(self.cells)
         for cell, aim in zip(self.cells, goals, strict=True):
             scale = noise(cell.labels) if noise else BY_SEED
@@ -130,9 +130,9 @@ class Setting:
                     if is_share(self.study.outcome):
                         risks = np.minimum(risks, 1.0)
                     means[m] = float(risks.mean())
-                    parts.append({**cell.labels, "m": m, "seed": list(cell.seeds), self.study.outcome: risks})
-        table = pd.concat([pd.DataFrame(part) for part in parts], ignore_index=True)
-        return table.assign(**constant)
+                    places += [{**cell.labels, "m": m, "seed": seed} for seed in cell.seeds]
+                    risks_found.append(risks)
+        return pd.DataFrame(places).assign(**{self.study.outcome: np.concatenate(risks_found)}, **constant)
 
 
 def coupled(table: pd.DataFrame, twin: str, arm: str, column: str, *labels: str) -> pd.DataFrame:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator
 
-from whyconv.lazy import pd
+from whyconv.lazy import np, pd
 from whyconv.learners import LearnerField
 from whyconv.measure.intervals import paired_difference
 from whyconv.networks import NetworkField
@@ -102,9 +102,9 @@ def changed(piece: Any, fields: Mapping[str, Any]) -> Any:
 
 def selected(table: pd.DataFrame, **labels: Any) -> pd.DataFrame:
     """The rows with these labels."""
-    for name, value in labels.items() if len(table) else ():
-        table = table[table[name] == value]
-    return table
+    if not labels or table.empty:
+        return table
+    return table[np.logical_and.reduce([(table[name] == value).to_numpy() for name, value in labels.items()])]
 
 
 def by_seed(table: pd.DataFrame, column: str = "test_error", **labels: Any) -> pd.Series:

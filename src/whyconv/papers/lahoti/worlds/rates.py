@@ -10,8 +10,8 @@ GROWTH = {"CNN": (25.0, 0.7, 0.0), "LCN": (150.0, 1.5, 1.0), "FCN": (1200.0, 2.2
 
 def rows(setting: Setting, effect: float, rng):
     """What is moved is the CNN by tuned descent; (k+d) ln(kd) allows 1 + 1/ln(kd), and we 0.25 more."""
-    k_middle, d_middle = setting.study.centre("CNN")
-    limit = 1.25 + 1 / log(k_middle * d_middle)
+    logs = [log(cell.labels["k"] * cell.labels["d"]) for cell in setting.cells if cell.labels["arm"] == "CNN"]
+    limit = 1.25 + len(logs) / sum(logs)
 
     def needed(labels):
         scale, a, b = GROWTH[labels["arm"][:3]]
