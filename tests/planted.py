@@ -89,8 +89,8 @@ NEW = [
     ("loss certificate: eta for 2 eta", SECOND, "norm2 / (2 * step)", "norm2 / step", "brutzkus.thm5.1-loss"),
     ("update bound: 1/eta for 2/eta", f"{B}/exact/fully_connected.py", "(radius2 + 2 / step)", "(radius2 + 1 / step)", "brutzkus.fc-bound"),
     ("VC dimension: s from 0", f"{B}/exact/shattering.py", "comb(spurious, size) for size in range(1,", "comb(spurious, size) for size in range(0,", "brutzkus.vcdim brutzkus.thm4.2"),
-    ("cnn-upper without the logarithm", f"{L}/exact/rates.py", '"cnn-upper": lambda k, d: (k + d) * log(k * d)', '"cnn-upper": lambda k, d: (k + d)', "lahoti.cnn-upper lahoti.two-step"),
-    ("lcn-upper: k + d for k(k + d)", f"{L}/exact/rates.py", '"lcn-upper": lambda k, d: k * (k + d)', '"lcn-upper": lambda k, d: (k + d)', "lahoti.lcn-upper lahoti.two-step"),
+    ("cnn-upper without the logarithm", f"{L}/exact/rates.py", '"cnn-upper": Rate("σ²(k+d) ln(kd)", ((1, 0), (0, 1)), logarithm=True)', '"cnn-upper": Rate("σ²(k+d) ln(kd)", ((1, 0), (0, 1)))', "lahoti.cnn-upper lahoti.two-step"),
+    ("lcn-upper: k + d for k(k + d)", f"{L}/exact/rates.py", '"lcn-upper": Rate("σ²k(k+d) ln(kd)", ((2, 0), (1, 1))', '"lcn-upper": Rate("σ²k(k+d) ln(kd)", ((1, 0), (0, 1))', "lahoti.lcn-upper lahoti.two-step"),
     ("risk: every patch with noise", "exact/signal/risk.py", "+ (1 - law.share) @ noise", "+ np.ones_like(law.share) @ noise", "lahoti.risk"),
 ]  # fmt: skip
 

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from whyconv.errors import UserError
+from whyconv.papers.lahoti.exact.rates import rate
 from whyconv.papers.lahoti.studies.depth import contestants as deep
 from whyconv.papers.lahoti.studies.non_equivariant import ADAM, EMBEDDED
 from whyconv.papers.lahoti.studies.non_equivariant import ROTATED as EMBEDDED_ROTATED
