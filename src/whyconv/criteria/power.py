@@ -9,7 +9,7 @@ above it, and given to the study's own ``judge``. *consistent* at the threshold 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
 from importlib.util import find_spec
@@ -93,7 +93,17 @@ def judged_presets(name: str) -> Iterator[tuple[str, Study]]:
             yield preset, chosen
 
 
-def page(found: Iterable[Power], missing: Iterable[str], runs: int) -> str:
+def _pooled(found: Sequence[Power]) -> str:
+    """How often a criterion was met at its threshold, all studies together."""
+    at = Counter[str]()
+    for power in found:
+        at.update(power.counts["at"])
+    rate = rate_interval(at["consistent"], at.total())
+    share, low, high = (f"{100 * value:.1f}" for value in (rate.mean, rate.low, rate.high))
+    return f"All studies together, at the threshold: {share} % [{low}, {high}] of {at.total():,} tables."
+
+
+def page(found: Sequence[Power], missing: Iterable[str], runs: int) -> str:
     """docs/power.md."""
     lines = [
         "# Power and false alarms of the criteria", "",
@@ -121,7 +131,7 @@ def page(found: Iterable[Power], missing: Iterable[str], runs: int) -> str:
             weak.append(f"- `{power.study}`, {power.preset}: {100 * share:.0f} %.")
         if (share := power.share("far below", "fails")) < 0.8:
             blunt.append(f"- `{power.study}`, {power.preset}: {100 * share:.0f} %.")
-    lines += ["", "## False alarms above 5 %", ""]
+    lines += ["", "## False alarms above 5 %", "", _pooled(found), ""]
     lines += alarms or [
         "None: no rate at or below a threshold has an interval (Clopper & Pearson) above 5 %."
     ]
