@@ -1,7 +1,7 @@
 """How often a criterion is met, by simulation: its power, and its false alarms.
 
 For every study that has a world (:mod:`whyconv.criteria.worlds`) and every preset that is judged, rows are
-made up with the truth far below the threshold of the criterion's hardest condition, at it, near it and far
+made up with the truth far below the threshold of one condition of the criterion, at it, near it and far
 above it, and given to the study's own ``judge``. *consistent* at the threshold or below is a false alarm;
 95 % intervals promise 2.5 % at most.
 """
