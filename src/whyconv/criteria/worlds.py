@@ -7,10 +7,11 @@ others are met, so that *consistent* at the threshold is a false alarm. Other co
 Noise is of the size of measured rows where there were some: standard deviations among seeds of 0.007 to 0.037
 for errors in ``brutzkus.fig3a``, of 0.005 to 0.027 for accuracies in ``malach.fig1``, of 10 to 40 % for risks
 near the target in ``lahoti.vary-k`` (three seeds). Elsewhere it is assumed, so a study that is noisier than
-its world has less power than the table says. Errors and accuracies vary around their expectation by a standard
-deviation of 0.02 between seeds, half of the variance shared by all arms with that seed. Risks and errors in a
-search for m* follow target * (m* / m)^slope times a log-normal factor: 20 % that a seed has at every m, half
-of its variance for all arms, and half as much that is new at every m. Other noise is said in a world itself.
+its world has less power than the table says. Errors and accuracies vary around their expectation with a
+standard deviation of 0.02 between seeds, half of the variance shared by all arms with that seed. Risks and
+errors in a search for m* follow target * (m* / m)^slope times a log-normal factor: 20 % that a seed has
+at every m, half of its variance for all arms, and half as much that is new at every m. Other noise is
+said in a world itself.
 """
 
 from __future__ import annotations
