@@ -51,6 +51,7 @@ def test_a_criterion_without_an_interval_has_false_alarms_and_is_named():
     page = power.page([found], ["z.w"], 100)
     assert "| `x.y` | quick | 3 | nothing | -1: 40 / 60 / 0 |" in page and "`z.w`" in page
     assert "- `x.y`, quick: far below the threshold" in page
+    assert "at the threshold: 40.0 % [30.3, 50.3] of 100 tables." in page
 
 
 def test_the_noise_of_worlds_is_what_it_says():
