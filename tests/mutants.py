@@ -38,6 +38,7 @@ FUNCTIONS = "tests/test_functions.py"
 MARGINS = "tests/exact/test_margin_proofs.py"
 JUDGING, VERDICT = "tests/studies/test_judging.py", "tests/studies/test_verdict_helpers.py"
 SIGNALS = f"{P}/lahoti/test_lahoti_judging.py"
+RIVALS = f"{P}/lahoti/test_rival_rates.py"
 
 MUTANTS = [
     # file below src/whyconv, what stands there, what to put, the tests that must notice
@@ -128,6 +129,12 @@ MUTANTS = [
     ("studies/complexity.py", "rows = good(rows)", "rows = dict(rows)", SIGNALS),
     ("papers/lahoti/studies/signal_study.py", "<= TELLING * known", "<= known", SIGNALS),
     ("papers/lahoti/studies/signal_study.py", "([1, -1, -1, 1]", "([1, -1, 1, -1]", SIGNALS),
+    ("papers/lahoti/studies/rivals.py", "below(most + TOLERANCE", "below(most - TOLERANCE", RIVALS),
+    ("papers/lahoti/studies/rivals.py", "above(least - TOLERANCE", "above(most - TOLERANCE", RIVALS),
+    ("papers/lahoti/studies/rivals.py", '"k and d": (1, 1)', '"k and d": (1, 0)', RIVALS),
+    ("papers/lahoti/exact/rates.py", "if self.logarithm else 0.0", "if False else 0.0", RIVALS),
+    ("measure/scaling.py", "max(high, value + reach)", "high", "tests/measure/test_scaling.py"),
+    ("measure/scaling.py", "math.sqrt(rest / spare)", "math.sqrt(rest)", "tests/measure/test_scaling.py"),
     ("spec.py", "!= _default(field)", "== _default(field)", "tests/runner/test_runner_identity.py"),
     ("tasks/_image_task.py", "(self.shift, 0), (0, 0)))", "(self.shift + 1, 0), (0, 0)))", f"{T}/test_image_classes.py"),
     ("tasks/_image_task.py", "if self.permuted:", "if not self.permuted:", GRID),

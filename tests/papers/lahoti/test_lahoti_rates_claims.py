@@ -21,7 +21,7 @@ from whyconv.papers.lahoti.studies.signal_study import CNN, FCN, LCN
 from whyconv.registry import find
 from whyconv.trial import Row
 
-ASSET = Path(__file__).parents[2] / "assets" / "lahoti-fcn-quick.json"
+ASSET = Path(__file__).parents[2] / "assets" / "lahoti-rates-check.json"
 STUDY = rates.part()
 
 

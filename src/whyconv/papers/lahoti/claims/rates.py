@@ -42,8 +42,9 @@ STARS: Mapping[str, tuple[Place, ...]] = {
 def part() -> FullyConnected:
     """``lahoti.fcn``, and CNN and LCN at further places."""
     places = {name: (*SMALL, *STARS[name]) for name in (CNN, LCN)}
-    changes = {"places": {**places, FCN: SMALL, ROTATED: SMALL[:1]}, "arms.CNN.seeds": 12}
-    study: Any = configure("lahoti.fcn", "quick", {**changes, "sizes.resolution": 0.4})
+    changes = {"places": {**places, FCN: SMALL, ROTATED: SMALL[:1]}, "sizes.resolution": 0.4}
+    changes |= {"arms.CNN.seeds": 12, "arms.CNN.largest_m": 400}
+    study: Any = configure("lahoti.fcn", "quick", changes)
     return study
 
 
@@ -157,12 +158,15 @@ class FCNLower(_Rate, name="lahoti.fcn-lower"):
     reference: ClassVar[str] = "Lahoti et al., FCN lower bound"
     broken: ClassVar = {
         "d-squared": "sigma^2 k^2 d^2 as the bound",
-        "d-cubed": "sigma^2 k^2 d^3 as the bound",
+        "d-1.5": "sigma^2 k^2 d^1.5 as the bound",
     }
     network: ClassVar[str] = FCN
     side: ClassVar[Kind] = "lower"
     bound: ClassVar[str] = "fcn-lower"
-    near: ClassVar[Mapping[str, Rate]] = {"d-squared": Rate("σ²k²d²", ((2, 2),))}
+    near: ClassVar[Mapping[str, Rate]] = {
+        "d-squared": Rate("σ²k²d²", ((2, 2),)),
+        "d-1.5": Rate("σ²k²d^1.5", ((2, 1.5),)),
+    }
 
 
 class Ordering(Claim, name="lahoti.ordering"):

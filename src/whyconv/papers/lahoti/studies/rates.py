@@ -185,11 +185,10 @@ class Rates(PlacesStudy, name="lahoti.rates"):
 
     def found(self, table: pd.DataFrame, name: str) -> dict[str, Exponent] | None:
         """The exponents of an arm by ray; None without enough places."""
-        numbered = self.numbered()
-        points = [
-            (dict(zip(("k", "d", "sigma"), numbered[size], strict=True)), m)
-            for size, m in self.complexities(table, name).items()
-        ]
+        numbered, points = self.numbered(), []
+        for size, m in self.complexities(table, name).items():
+            k, d, sigma = numbered[size]
+            points.append(({"k": k, "d": d, "sigma": sigma}, m))
         return exponents(points, DIRECTIONS) if len(points) >= 5 else None
 
     def compared(self, table: pd.DataFrame, name: str, kind: Kind, rate: Rate) -> Evidence:
@@ -200,7 +199,7 @@ class Rates(PlacesStudy, name="lahoti.rates"):
         return compared(kind, rate, found, middle(self.places[name]), name)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
-        bounds = [(name, kind, bound) for name, kind, bound in BOUNDS if name in self.arms]
+        bounds = [each for each in BOUNDS if each[0] in self.arms]
         stated = [self.compared(table, name, kind, RATES[bound]) for name, kind, bound in bounds]
         verdicts: dict[str, Number] = {
             f"{RATES[bound].formula} as {kind} bound, {name}": each.verdict

@@ -23,7 +23,7 @@ from typing import Literal
 
 from whyconv.measure.scaling import Exponent
 from whyconv.papers.lahoti.exact.rates import Rate
-from whyconv.verdict import Evidence, above, below, within, worst
+from whyconv.verdict import Evidence, Verdict, above, below, within, worst
 
 TOLERANCE, SIGMA_TOLERANCE = 0.25, 0.5
 Kind = Literal["upper", "lower", "growth"]
@@ -65,6 +65,6 @@ def middle(places: Iterable[tuple[float, float, float]]) -> tuple[float, float]:
 
 def all_rejected(*evidence: Evidence) -> Evidence:
     """*fails* if every one fails; else what the one nearest to passing says."""
-    order = ("consistent", "undecided", "vacuous", "error", "fails")
-    verdict = min((each.verdict for each in evidence), key=order.index, default="undecided")
+    order: tuple[Verdict, ...] = ("consistent", "undecided", "vacuous", "error", "fails")
+    verdict = order[min((order.index(each.verdict) for each in evidence), default=1)]
     return Evidence(verdict, {name: value for each in evidence for name, value in each.numbers.items()})
