@@ -6,7 +6,7 @@ import pytest
 from whyconv.errors import UserError
 from whyconv.papers.malach.studies.fig1 import deep
 from whyconv.settings import configure
-from whyconv.studies.images import permuted, shuffled
+from whyconv.studies.images import permuted, shuffled, started_alike
 
 TWINS = [permuted("CNN"), permuted("FCN"), shuffled("CNN")]
 
@@ -69,7 +69,19 @@ def test_it_can_fail(levels):
 )
 def test_sanity_decides_nothing(levels):
     assert judged(levels).evidence.verdict == "undecided"
-    assert judged({"first_loss": 2.301}).evidence.verdict == "consistent"
+    assert judged({"first_loss": 2.30001}).evidence.verdict == "consistent"
+
+
+def test_rounding_may_grow_with_some_seeds_and_not_with_most():
+    def amplified(seeds):
+        lines = [
+            {"arm": arm, "seed": seed, "first_loss": 2.3 + 0.01 * (arm == "twin" and seed < seeds)}
+            for arm in ("twin", "FCN")
+            for seed in range(8)
+        ]
+        return started_alike(pd.DataFrame(lines), "twin", "FCN", 0.5).verdict
+
+    assert [amplified(seeds) for seeds in (0, 3, 4, 5, 8)] == [*["consistent"] * 3, "fails", "fails"]
 
 
 def test_what_fails_is_opposed_by_what_must_pass():
