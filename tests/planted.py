@@ -4,8 +4,8 @@
 
 Each has a word, a file below ``src/whyconv``, what stands there, what to put, and the claims to decide. The
 first part was found to go unnoticed by an earlier ledger; the second part was written before the present
-claims were, by someone who had not seen them. Not every error can be seen: a bound that is merely weaker
-stays true. What survives is listed in docs/tightness.md.
+claims were. Not every error can be seen: a bound that is merely weaker
+stays true. What survives is named in docs/tightness.md.
 """
 
 M, B, L = "papers/malach", "papers/brutzkus", "papers/lahoti"

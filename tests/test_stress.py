@@ -122,13 +122,14 @@ def test_the_command(tmp_path, monkeypatch, whyconv):
     for bad in ("0", "-1", "nan", "1e9"):
         refused = whyconv(*words[:6], bad)
         assert refused.returncode == 2 and "--minutes" in refused.stderr
-    assert whyconv("check", "own.bound", "--load", str(own), "--out", "s").returncode == 2
+    for alone in ("--out", "--minutes"):
+        assert whyconv("check", "own.bound", "--load", str(own), alone, "1").returncode == 2
 
 
 def test_the_written_table():
     claim = bounded("own.a", float)
     case = Instance(0.04, {"n": 3, "|x|": 0.123456})
-    found = {"own.a": stress.Found("digest", 12, {"|x| <= 1": (7, case)})}
+    found = {"own.a": stress.Found(stress._digest(claim), 12, {"|x| <= 1": (7, case)})}
     lines = stress.written(found, [claim]).splitlines()
     cells = (
         "A paper, Lemma 1",

@@ -41,9 +41,9 @@ class Found:
 
     def add(self, found: Mapping[str, Instance]) -> None:
         """The next round."""
+        if wrong := [name for name, case in found.items() if not isfinite(case.ratio)]:
+            raise ValueError(f"round {self.rounds} gave the ratio {found[wrong[0]].ratio} for {wrong[0]!r}")
         for name, case in found.items():
-            if not isfinite(case.ratio):
-                raise ValueError(f"round {self.rounds} gave the ratio {case.ratio} for {name!r}")
             if name not in self.largest or case.ratio > self.largest[name][1].ratio:
                 self.largest[name] = (self.rounds, case)
         self.rounds += 1
@@ -144,12 +144,18 @@ def _write(folder: Path, found: Mapping[str, Found]) -> None:
 
 
 def _digest(claim: type[Claim]) -> str:
-    """Of the claims and the exact mathematics of the claim's paper, or of the file that defines it."""
+    """Of all exact mathematics and the claims of the claim's paper, or of the file that defines it."""
     file = Path(str(sys.modules[claim.__module__].__file__))
     if file.parent.name != "claims":
         return _digest_of((file,))
     return _digest_of(
-        tuple(sorted(p for room in ("claims", "exact") for p in (file.parents[1] / room).glob("*.py")))
+        tuple(
+            sorted(
+                path
+                for room in (file.parent, file.parents[1] / "exact", Path(__file__).parent / "exact")
+                for path in room.rglob("*.py")
+            )
+        )
     )
 
 
@@ -162,7 +168,9 @@ def written(found: Mapping[str, Found], claims: Iterable[type[Claim]]) -> str:
     """A table in Markdown: how near the search came to each bound, by paper."""
     lines = []
     for claim in claims:
-        for name, (place, case) in found[claim.name].largest.items() if claim.name in found else ():
+        if claim.name not in found or found[claim.name].digest != _digest(claim):
+            continue
+        for name, (place, case) in found[claim.name].largest.items():
             where = ", ".join(f"{key} = {_short(value)}" for key, value in _plain(case.settings).items())
             cells = (claim.reference, f"`{claim.name}`", name, f"{case.ratio:.3g}", _loose(case.ratio), where)
             rounds = f"{place:,} of {found[claim.name].rounds:,}"

@@ -212,6 +212,7 @@ def _costless() -> Iterator[None]:
 
     from whyconv import api, progress
     from whyconv.cli import main
+    from whyconv.cli import stress as cli_stress
     from whyconv.errors import UserError
     from whyconv.exact.fourier import lattice, meet, trapezoid
     from whyconv.runner import recompute
@@ -245,6 +246,7 @@ def _costless() -> Iterator[None]:
             (download, "fetch", fetch),
             (api, "_decided", lambda claim, part, *word: (Evidence("holds"), "")),
             (main, "runs_of", lambda found: []),
+            (cli_stress, "search", lambda *given: {}),
             (trapezoid, "MOST_WORK", 1e7),
             (lattice, "MOST_WORK", 1e9),
             (meet, "MOST_BITS", 30),

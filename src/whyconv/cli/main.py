@@ -176,7 +176,9 @@ def check(
     stress: Annotated[
         bool, typer.Option("--stress", help="Search for counterexamples and the cases nearest to a bound.")
     ] = False,
-    minutes: Annotated[float, typer.Option(help="How long --stress searches; it resumes.")] = 1.0,
+    minutes: Annotated[
+        float | None, typer.Option(help="How long --stress searches, 1 by default; it resumes.")
+    ] = None,
     out: Annotated[
         Path | None,
         typer.Option(metavar="DIR", parser=given_path, help="Where --stress keeps its record."),
@@ -186,7 +188,7 @@ def check(
     """Decide claims, each with its controls. Exit 0 only if all are as recorded and every control flips."""
     if stress:
         folder = out or STRESS_FOLDER
-        found = stressed(which, load or [], folder, minutes, quiet=as_json)
+        found = stressed(which, load or [], folder, 1.0 if minutes is None else minutes, quiet=as_json)
         if as_json:
             print(_json(as_data(found)))
         else:
@@ -194,8 +196,8 @@ def check(
         if any(each.contradicted or each.error for each in found.values()):
             raise typer.Exit(1)
         return
-    if out is not None:
-        raise UserError("--out was given without --stress, which alone writes something; leave it out.")
+    if out is not None or minutes is not None:
+        raise UserError("--out and --minutes go with --stress alone; add it or leave them out.")
     claims = api.check(which, load or (), watch=_announcer(as_json))
     good = [api.as_expected(claim) for claim in claims]
     if as_json:

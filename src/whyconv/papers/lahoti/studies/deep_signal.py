@@ -56,8 +56,8 @@ class DeepSignal(SignalStudy, name="lahoti.deep-signal"):
     )
     thresholds: ClassVar[Mapping[str, float]] = {"ratio": 1.0}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "quick": {},
-        "paper": {
+        "quick": {"first_seed": 1000},
+        "paper": {"first_seed": 1000,
             "seeds": 20, "values": [10, 20], "task.patch_dim": 20, "sizes.resolution": 0.1,
             "sizes.cap": 8000, f"arms.{LCN}.largest_m": 8000, f"arms.{FCN}.largest_m": 8000,
         },

@@ -45,6 +45,7 @@ class FullyConnected(PlacesStudy, name="lahoti.fcn"):
         "the CNN where every patch is rotated by a matrix of its own in place of the CNN, at the same places."
     )
     rule: ClassVar[str] = FAIR
+    thresholds: ClassVar[Mapping[str, float]] = {"ratio": 1.0}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
         "paper": {

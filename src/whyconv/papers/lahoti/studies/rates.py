@@ -17,7 +17,15 @@ from whyconv.learners.two_step import TwoStep
 from whyconv.measure.scaling import Exponent, exponents
 from whyconv.papers.lahoti.exact.rates import RATES, RIVALS, Rate
 from whyconv.papers.lahoti.studies.places import LARGER, Place, PlacesStudy, proportional
-from whyconv.papers.lahoti.studies.rivals import DIRECTIONS, Kind, all_rejected, compared, middle
+from whyconv.papers.lahoti.studies.rivals import (
+    DIRECTIONS,
+    SIGMA_TOLERANCE,
+    TOLERANCE,
+    Kind,
+    all_rejected,
+    compared,
+    middle,
+)
 from whyconv.papers.lahoti.studies.signal_study import CNN, FAIR, FCN, LCN
 from whyconv.report.complexity_chart import complexities
 from whyconv.spec import once
@@ -133,6 +141,7 @@ class Rates(PlacesStudy, name="lahoti.rates"):
         f"{FAIR} Two steps: half of the data for each, unit ball, quoted constants. No growth of a learner "
         "on a finite range can prove a bound over all algorithms and sizes: it agrees or contradicts it."
     )
+    thresholds: ClassVar[Mapping[str, float]] = {"in k and d": TOLERANCE, "in sigma": SIGMA_TOLERANCE}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
         "paper": {

@@ -34,8 +34,8 @@ class SeveralSignals(Diminishing, name="lahoti.several-signals"):
     )
     rule: ClassVar[str] = FAIR
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "quick": {},
-        "paper": {"seeds": 40, "task.patch_dim": 20},
+        "quick": {"first_seed": 1000},
+        "paper": {"first_seed": 1000, "seeds": 40, "task.patch_dim": 20},
     }
     shown: ClassVar[Mapping[int, str]] = {
         HALF: "one signal, half the patches",

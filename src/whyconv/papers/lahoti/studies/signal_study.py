@@ -174,9 +174,11 @@ class AxisStudy(SignalStudy):
         left_out: dict[str, Number] = {}
         if left:
             left_out[f"left out, as a linear filter gets there: {self.axis}"] = ", ".join(left)
-        ordered = list(self.ratios(lcn, cnn, f"LCN over {contestant}", 5))
+        ordered = list(self.ratios(lcn, cnn, f"LCN over {contestant}", self.thresholds["LCN over CNN"]))
         if FCN in self.arms:
-            ordered += self.ratios(*self.paired(table, FCN, LCN), "FCN over LCN", 1)
+            ordered += self.ratios(
+                *self.paired(table, FCN, LCN), "FCN over LCN", self.thresholds["FCN over LCN"]
+            )
         return worst(*self.growth(cnn, lcn), *ordered, Evidence("consistent", left_out))
 
     def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:

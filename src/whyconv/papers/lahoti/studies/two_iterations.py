@@ -51,8 +51,12 @@ class TwoIterations(Study, name="lahoti.two-iterations"):
     )
     thresholds: ClassVar[Mapping[str, float]] = {"converged": 0.05, "failure": 0.25}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
-        "quick": {},
-        "paper": {"seeds": 100, "places": [[20, 20, 0.5], [30, 10, 0.5], [10, 30, 0.5], [20, 20, 0.25]]},
+        "quick": {"first_seed": 1000},
+        "paper": {
+            "first_seed": 1000,
+            "seeds": 100,
+            "places": [[20, 20, 0.5], [30, 10, 0.5], [10, 30, 0.5], [20, 20, 0.25]],
+        },
     }
     outcome: ClassVar[str] = "alignment"
 

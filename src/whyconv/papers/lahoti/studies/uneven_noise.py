@@ -31,6 +31,7 @@ class UnevenNoise(AxisStudy, name="lahoti.uneven-noise"):
     )
     broken: ClassVar[str] = BROKEN
     rule: ClassVar[str] = FAIR
+    thresholds: ClassVar[Mapping[str, float]] = {"LCN over CNN": 5.0, "FCN over LCN": 1.0}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
         "paper": {"seeds": 20, "values": [1, 2, 4, 8]},

@@ -32,6 +32,14 @@ class VaryD(AxisStudy, name="lahoti.vary-d"):
     )
     broken: ClassVar[str] = BROKEN
     rule: ClassVar[str] = FAIR
+    thresholds: ClassVar[Mapping[str, float]] = {
+        "CNN, least": 0.25,
+        "CNN, most": 1.75,
+        "LCN, least": 0.5,
+        "LCN, most": 1.5,
+        "LCN over CNN": 5.0,
+        "FCN over LCN": 1.0,
+    }
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
         "paper": {"seeds": 5, **with_learner(AUTHORS)},
@@ -45,8 +53,8 @@ class VaryD(AxisStudy, name="lahoti.vary-d"):
     def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
         shared, own = exponent(cnn.items()), exponent(lcn.items())
         return [
-            above(0.25, shared, "exponent in d, CNN"),
-            below(1.75, shared, "exponent in d, CNN"),
-            above(0.5, own, "exponent in d, LCN"),
-            below(1.5, own, "exponent in d, LCN"),
+            above(self.thresholds["CNN, least"], shared, "exponent in d, CNN"),
+            below(self.thresholds["CNN, most"], shared, "exponent in d, CNN"),
+            above(self.thresholds["LCN, least"], own, "exponent in d, LCN"),
+            below(self.thresholds["LCN, most"], own, "exponent in d, LCN"),
         ]

@@ -39,6 +39,14 @@ class VaryK(AxisStudy, name="lahoti.vary-k"):
     )
     broken: ClassVar[str] = BROKEN
     rule: ClassVar[str] = FAIR
+    thresholds: ClassVar[Mapping[str, float]] = {
+        "CNN, most": 1.25,
+        "LCN, least": 0.75,
+        "LCN, most": 2.25,
+        "factor's growth": 1.0,
+        "LCN over CNN": 5.0,
+        "FCN over LCN": 1.0,
+    }
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
         "paper": {"seeds": 5, **with_learner(AUTHORS)},
@@ -53,8 +61,12 @@ class VaryK(AxisStudy, name="lahoti.vary-k"):
         first, last = min(lcn), max(lcn)
         grown = factor_change(cnn, lcn, first, last)
         return [
-            below(1.25, exponent(cnn.items()), "exponent in k, CNN"),
-            above(0.75, exponent(lcn.items()), "exponent in k, LCN"),
-            below(2.25, exponent(lcn.items()), "exponent in k, LCN"),
-            above(1, grown, f"factor at k = {last:g} over that at k = {first:g}"),
+            below(self.thresholds["CNN, most"], exponent(cnn.items()), "exponent in k, CNN"),
+            above(self.thresholds["LCN, least"], exponent(lcn.items()), "exponent in k, LCN"),
+            below(self.thresholds["LCN, most"], exponent(lcn.items()), "exponent in k, LCN"),
+            above(
+                self.thresholds["factor's growth"],
+                grown,
+                f"factor at k = {last:g} over that at k = {first:g}",
+            ),
         ]

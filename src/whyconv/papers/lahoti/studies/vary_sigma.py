@@ -27,6 +27,7 @@ class VarySigma(AxisStudy, name="lahoti.vary-sigma"):
     )
     broken: ClassVar[str] = BROKEN
     rule: ClassVar[str] = FAIR
+    thresholds: ClassVar[Mapping[str, float]] = {"exponent": 0.75, "LCN over CNN": 5.0, "FCN over LCN": 1.0}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
         "paper": {"seeds": 5, **with_learner(AUTHORS)},
@@ -39,6 +40,6 @@ class VarySigma(AxisStudy, name="lahoti.vary-sigma"):
 
     def growth(self, cnn: Found, lcn: Found) -> list[Evidence]:
         return [
-            above(0.75, exponent(cnn.items()), "exponent in sigma, CNN"),
-            above(0.75, exponent(lcn.items()), "exponent in sigma, LCN"),
+            above(self.thresholds["exponent"], exponent(cnn.items()), "exponent in sigma, CNN"),
+            above(self.thresholds["exponent"], exponent(lcn.items()), "exponent in sigma, LCN"),
         ]
