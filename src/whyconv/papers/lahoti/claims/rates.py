@@ -82,7 +82,7 @@ class _Rate(Claim):
         decided = compared(self.side, rate, found, middle(star))
         numbers = {f"m* at k = {k}, d = {d}, sigma = {sigma:g}": m for (k, d, sigma), m in needed.items()}
         verdict: Verdict = "fails" if decided.verdict == "fails" else "undecided"
-        return Evidence(verdict, {**decided.numbers, **numbers, "to be decided by": COMMAND})
+        return Evidence(verdict, {**decided.numbers, **numbers, "decided by": COMMAND})
 
 
 class CNNUpper(_Rate, name="lahoti.cnn-upper"):
