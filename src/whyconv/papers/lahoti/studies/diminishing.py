@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from typing import Any, ClassVar
 
@@ -41,9 +42,9 @@ class Diminishing(SignalStudy):
     )
     seeds: int = Field(20, ge=1, le=10_000)
 
+    @abstractmethod
     def dropped(self) -> Mapping[str, Any]:
         """The fields of the task that drop the assumption."""
-        raise NotImplementedError
 
     def cells(self) -> Iterator[Cell]:
         half = max(1, self.task.patches // 2)
