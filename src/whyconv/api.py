@@ -6,15 +6,14 @@ The command line is a thin layer over this module.
 from __future__ import annotations
 
 import shlex
-import time
-import traceback
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 from whyconv import registry
-from whyconv.errors import UserError, said
+from whyconv.deciding import decide_all
+from whyconv.errors import UserError
 from whyconv.paths import given_path
 from whyconv.runner.coordinator import complete
 from whyconv.runner.events import Event, Options
@@ -23,7 +22,7 @@ from whyconv.runs import Run, runs_of
 from whyconv.settings import configure
 from whyconv.spec import to_json
 from whyconv.tasks.images import use_folder
-from whyconv.verdict import Evidence, Number, Verdict, control_fault, nearest_to_passing
+from whyconv.verdict import control_fault
 
 RUNS = "whyconv-runs"
 
@@ -125,61 +124,15 @@ def check(
     Each is a dictionary with the keys claim, paper, statement, source, verdict, expected, control,
     control_verdict, numbers, seconds, reference, provenance, traceback (empty unless the claim raised) and
     controls, a list of all with their verdicts and numbers; control and control_verdict are those of the one
-    nearest to passing. ``watch`` is called with the name of each claim before it is decided, and with "" at
-    the end.
+    nearest to passing. Several claims are decided in worker processes. ``watch`` is called with the name of
+    each claim when it is taken up, and with "" at the end.
     """
-    for file in [load] if isinstance(load, str | Path) else load:
+    files = [load] if isinstance(load, str | Path) else list(load)
+    for file in files:
         registry.load(file)
-    found = []
-    for claim in chosen_claims(which):
-        watch(claim.name)
-        begin = time.monotonic()
-        decided, raised = _decided(claim, "check")
-        broken = {word: _decided(claim, "control", word) for word in claim.controls()}
-        verdicts = {word: evidence.verdict for word, (evidence, _) in broken.items()}
-        nearest = nearest_to_passing(decided.verdict, verdicts, claim.expected)
-        numbers = dict(decided.numbers)
-        if verdicts[nearest] == "error" and "error" in broken[nearest][0].numbers:
-            numbers["error in the control"] = broken[nearest][0].numbers["error"]
-        found.append(
-            {
-                "claim": claim.name,
-                "paper": claim.name.partition(".")[0],
-                "statement": claim.summary(),
-                "source": f"{claim.reference} ({claim.provenance})",
-                "verdict": decided.verdict,
-                "expected": claim.expected,
-                "control": claim.controls()[nearest],
-                "control_verdict": verdicts[nearest],
-                "numbers": numbers,
-                "seconds": round(time.monotonic() - begin, 3),
-                "reference": claim.reference,
-                "provenance": claim.provenance,
-                "traceback": "\n".join(filter(None, (raised, *(trace for _, trace in broken.values())))),
-                "controls": [
-                    {"control": line, "verdict": verdicts[word], "numbers": dict(broken[word][0].numbers)}
-                    for word, line in claim.controls().items()
-                ],
-            }
-        )
+    found = list(decide_all(chosen_claims(which), files, watch))
     watch("")
     return found
-
-
-def _decided(claim: type, part: str, *word: str) -> tuple[Evidence, str]:
-    """What a claim's ``check`` or ``control`` returns; *error* and a traceback if that fails.
-
-    Neither an exception nor a wrong return value may keep other claims from being decided.
-    """
-    try:
-        found = getattr(claim(), part)(*word)
-        if not isinstance(found, Evidence) or found.verdict not in get_args(Verdict):
-            raise TypeError(f"{part} returned {found!r}, but must return Evidence with a known verdict")
-        if wrong := [name for name, value in found.numbers.items() if not isinstance(value, Number)]:
-            raise TypeError(f"{part} returned a {type(found.numbers[wrong[0]]).__name__} for {wrong[0]!r}")
-        return found, ""
-    except (Exception, SystemExit) as error:
-        return Evidence("error", {"error": said(error)}), traceback.format_exc()
 
 
 def as_expected(claim: Mapping[str, Any]) -> bool:

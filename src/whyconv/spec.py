@@ -62,12 +62,8 @@ class Spec(BaseModel):
 
     def canonical(self) -> dict[str, Any]:
         """The fields as JSON values, without those that equal their defaults."""
-        fields = type(self).model_fields
-        return {
-            name: plain(getattr(self, name))
-            for name, field in fields.items()
-            if getattr(self, name) != _default(field)
-        }
+        values = {name: (getattr(self, name), default) for name, default in _defaults(type(self)).items()}
+        return {name: plain(value) for name, (value, default) in values.items() if value != default}
 
     def __hash__(self) -> int:
         """Equal specs have equal hashes, also if a field is a dictionary."""
@@ -218,9 +214,11 @@ def _specs(value: Any) -> Iterator[Spec]:
             yield from _specs(item)
 
 
-def _default(field: Any) -> Any:
-    value = field.get_default(call_default_factory=True)
-    return value if value is not PydanticUndefined else _Absent
+@cache
+def _defaults(model: type[Spec]) -> dict[str, Any]:
+    """The default of every field; a required one has a value that equals nothing."""
+    found = {name: field.get_default(call_default_factory=True) for name, field in model.model_fields.items()}
+    return {name: _Absent if value is PydanticUndefined else value for name, value in found.items()}
 
 
 class _Absent:

@@ -23,6 +23,7 @@ from whyconv.learners import Cost, Learner
 from whyconv.networks import Network
 from whyconv.runner.coordinator import complete
 from whyconv.runner.events import Event, Finished, Options
+from whyconv.runner.pool import Errand, Pool
 from whyconv.studies import Point, Study
 from whyconv.tasks import Task
 from whyconv.trial import Row, Trial
@@ -280,3 +281,10 @@ _ACTIONS: dict[str, Any] = {
     "grip": _grip,
     "surrogate": lambda of, result, trace, *_: ({**result, "name": "\ud800"}, trace),
 }
+
+
+def begun(folder: Path, limit: float = 30.0, workers: int = 1) -> Pool:
+    """A pool of our own, ready for fake trials."""
+    pool = Pool()
+    pool.begin(Errand(folder, limit, execute=EXECUTE), workers)
+    return pool

@@ -11,12 +11,12 @@ from types import SimpleNamespace
 
 import pytest
 from runner_fakes import (
-    EXECUTE,
     FakeGrid,
     FakeNetwork,
     FakeRefusal,
     FakeSearch,
     FakeTwice,
+    begun,
     completed,
     options,
     row,
@@ -24,7 +24,7 @@ from runner_fakes import (
 )
 
 from whyconv.errors import UserError
-from whyconv.runner import environment, pool
+from whyconv.runner import child, environment, pool
 from whyconv.runner.coordinator import complete
 from whyconv.runner.events import Finished, Interrupted, Planned, Tick, TrialFailed
 from whyconv.runner.reasons import Reasons
@@ -163,13 +163,13 @@ def test_ticks_tell_what_runs_and_how_far_it_is(tmp_path):
 def started(monkeypatch):
     """The workers as they are started."""
     workers = []
-    original = pool._Worker.__init__
+    original = child.Child.__init__
 
     def noting(self, *args):
         workers.append(self)
         original(self, *args)
 
-    monkeypatch.setattr(pool._Worker, "__init__", noting)
+    monkeypatch.setattr(child.Child, "__init__", noting)
     return workers
 
 
@@ -177,7 +177,7 @@ def test_no_more_workers_than_allowed_and_no_more_than_needed(tmp_path, started)
     run(FakeGrid(ms=(10,), seeds=1), tmp_path / "one", workers=4)
     assert len(started) == 1
     run(FakeGrid(seeds=10), tmp_path / "many", workers=2)
-    assert len(started) == 3
+    assert len(started) == 2, "the first one is used again"
 
 
 # -- why trials are run -------------------------------------------------------------------------------
@@ -315,7 +315,7 @@ def test_an_idle_worker_that_is_killed_is_replaced(tmp_path, started, pause):
 
 
 def test_a_trial_handed_to_a_dying_worker_is_handed_to_another(tmp_path, started):
-    local = pool.Pool(tmp_path, 1, 30.0, [], EXECUTE)
+    local = begun(tmp_path, 30.0)
     local.submit(trial().key, trial().canonical(), trial().program)
     while not (started and started[0].ready):
         local._hand_out()
@@ -332,7 +332,7 @@ def test_a_trial_handed_to_a_dying_worker_is_handed_to_another(tmp_path, started
 
 
 def test_what_a_worker_said_before_it_died_counts(tmp_path):
-    local = pool.Pool(tmp_path, 1, 30.0, [], EXECUTE)
+    local = begun(tmp_path, 30.0)
     of = trial("doomed")
     local.submit(of.key, of.canonical(), of.program)
     while not local.running():
@@ -372,8 +372,9 @@ def test_an_error_of_the_watcher_ends_the_workers_and_keeps_the_rows(tmp_path):
     with pytest.raises(RuntimeError):
         complete(FakeGrid(), tmp_path, options(), fail)
     with Store.read(tmp_path) as store:
-        assert len(store.rows()) == 1
-    assert run(FakeGrid(), tmp_path)[1].reused == 1
+        kept = len(store.rows())
+    assert kept >= 1, "at least what was reported"
+    assert run(FakeGrid(), tmp_path)[1].reused == kept
 
 
 def test_it_works_in_another_thread_than_the_main_one(tmp_path):
@@ -425,7 +426,7 @@ def test_a_stopped_clock_does_not_count_as_a_hang(monkeypatch):
 
 def test_a_worker_that_was_heard_just_now_is_not_hung(tmp_path):
     """However long the coordinator was at something else before it listened."""
-    waiting = pool.Pool(tmp_path, 1, 1.0, [], EXECUTE)
+    waiting = begun(tmp_path, 1.0)
     beat = {"type": "beat", "fraction": 0.5}
     worker = SimpleNamespace(
         key="k", job={}, ready=True, heard=0.0, death=lambda: "", messages=lambda: [beat], end=lambda: None

@@ -23,7 +23,7 @@ def test_a_grid_is_planned_once(tmp_path, monkeypatch):
 def test_a_search_is_planned_every_round(tmp_path, monkeypatch):
     calls = counting(FakeSearch, monkeypatch)
     summary = completed(FakeSearch(seeds=1), tmp_path, options())
-    assert len(calls) == 2 + summary.total  # before there is a store, at first, and after every round
+    assert len(calls) == 1 + summary.total, "before there is a store, and after every round"
 
 
 def test_an_outlook_is_asked_for_once(tmp_path, monkeypatch):

@@ -6,7 +6,7 @@ import signal
 import pytest
 from runner_fakes import FakeGrid, completed, options, outcome, trial
 
-from whyconv.runner import pool
+from whyconv.runner import child
 from whyconv.runner.coordinator import complete
 from whyconv.runner.events import Finished, PutBack, Tick
 from whyconv.runner.store import Store
@@ -69,7 +69,7 @@ def test_a_crash_of_its_own_fails_at_once(dying, name):
 
 def test_a_kill_by_somebody_else(tmp_path, monkeypatch):
     workers, killed = [], []
-    original = pool._Worker.__init__
+    original = child.Child.__init__
 
     def noting(self, *args):
         workers.append(self)
@@ -80,7 +80,7 @@ def test_a_kill_by_somebody_else(tmp_path, monkeypatch):
             killed.append(workers[0].process.pid)
             os.kill(killed[0], signal.SIGTERM)
 
-    monkeypatch.setattr(pool._Worker, "__init__", noting)
+    monkeypatch.setattr(child.Child, "__init__", noting)
     study = FakeGrid(does=("beat",), ms=(10,), seeds=1)
     summary = completed(study, tmp_path, options(workers=1), kill)
     assert killed

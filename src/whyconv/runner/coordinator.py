@@ -7,11 +7,11 @@ reads the rows, makes the plan, and runs the trials that have none.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from whyconv import registry, system
 from whyconv.errors import UserError
@@ -29,8 +29,9 @@ from whyconv.runner.events import (
     Tick,
     TrialFailed,
 )
+from whyconv.runner.places import Place, local
 from whyconv.runner.planning import Planner
-from whyconv.runner.pool import Outcome, Pool
+from whyconv.runner.pool import Errand, Outcome
 from whyconv.runner.reasons import Reasons
 from whyconv.runner.store import Store
 from whyconv.tasks import StreamedTask
@@ -50,23 +51,37 @@ def complete(
     out: str | Path,
     options: Options | None = None,
     watch: Callable[[Event], None] = lambda event: None,
+    place: Place | None = None,
 ) -> Summary:
     """Run every trial of the study that has no row yet in the folder ``out``.
 
     A failed trial counts as done unless ``options.retry_failed``. ``watch`` is called with every
-    :data:`Event`, with :class:`Finished` only after the row is on disk. Ctrl-C ends the workers and raises
-    :class:`Interrupted`.
+    :data:`Event`, with :class:`Finished` only after the row is on disk. Ctrl-C ends the running trials and
+    raises :class:`Interrupted`. Trials run in ``place``, which is left open, or in the warm pool of this
+    process (:mod:`whyconv.runner.places`).
     """
-    folder = Path(out)
+    with nullcontext(place) if place is not None else local() as where:
+        return _complete(study, Path(out), options or Options(), watch, where)
+
+
+def _complete(
+    study: Study, folder: Path, options: Options, watch: Callable[[Event], None], place: Place
+) -> Summary:
     checkpoint.interval()
-    options, planner = options or Options(), Planner(study)
+    planner, new = Planner(study), not (folder / FILE).exists()
+    errand = Errand(
+        folder, options.limit, tuple(str(Path(file).resolve()) for file in options.loads), options.execute
+    )
+    if new:
+        place.start(errand, 1)  # while the plan is made
     planned = planner.plan({})
     if not planned:  # checked before anything is opened, so that a refused study leaves no trace
         raise UserError(
             f"{study.name} plans no trial with these settings; give it at least one arm and value."
         )
-    if not (folder / FILE).exists():
-        fit.workers(planner.ahead(planned, {}), folder, options)  # refused before there is a store
+    if new:
+        workers = fit.workers(planner.ahead(planned, {}), folder, options)  # refused before there is a store
+        place.start(errand, min(workers, len({point.trial.key for point in planned})))
     if not folder.exists():
         _fetch(planned)
     with Store.open(folder) as store:
@@ -74,7 +89,7 @@ def complete(
             watch(Repaired(store.repair))
         run = _Run(study, planner, store, options, watch)
         try:
-            return run.complete()
+            return run.complete(place, errand)
         except KeyboardInterrupt:
             raise Interrupted(run.done, len(run.points)) from None
         finally:
@@ -118,21 +133,20 @@ class _Run:
         self.done = 0
         self._workers = 1
 
-    def complete(self) -> Summary:
+    def complete(self, place: Place, errand: Errand) -> Summary:
         planned = self._plan()
         _fetch(self._missing())
         if any(not self._foreign(row) for row in self._rows.values()):
             self._recorded(self._here)  # its description may have been lost with a damaged page
-        loads = [str(Path(file).resolve()) for file in self._options.loads]
-        files = [{"file": Path(file).name, "digest": registry.file_digest(file)} for file in loads]
+        files = [{"file": Path(file).name, "digest": registry.file_digest(file)} for file in errand.loads]
         self._store.record_run(self._study, self._options.preset, files, self._options.command)
         missing = self._missing()
         if missing:
-            with self._pool(loads) as pool:
-                while missing:
-                    self._run(missing, pool)
-                    planned = self._plan()
-                    missing = self._missing()
+            place.begin(errand, self._workers)
+        while missing:
+            self._run(missing, place)
+            planned = self._plan()
+            missing = self._missing()
         self._store.check_in_place()
         return Summary(planned, {key: self._rows[key] for key in self.points})
 
@@ -196,62 +210,78 @@ class _Run:
     def _missing(self) -> list[Point]:
         return [point for key, point in self.points.items() if key not in self._rows]
 
-    def _run(self, missing: list[Point], pool: Pool) -> None:
+    def _run(self, missing: list[Point], place: Place) -> None:
         """Run the trials. Rows are kept in the order in which trials end, and do not depend on it."""
         for point in missing:
-            pool.submit(point.trial.key, point.trial.canonical(), point.trial.program)
-        next_tick = 0.0
+            place.submit(point.trial.key, point.trial.canonical(), point.trial.program)
+        batch, next_tick = _Batch(self._keep), 0.0
         with system.deferred_interrupt() as interrupted:
-            while pool.unfinished:
-                kept = [row for outcome in pool.wait(0.1) if (row := self._take(outcome))]
-                if self._options.fail_fast and (failed := [row for row in kept if row.status == "failed"]):
-                    raise self._stopped(failed[0])
+            while place.unfinished or batch.outcomes:
+                try:
+                    batch.outcomes += self._measured(place.wait(batch.patience))
+                except UserError:
+                    batch.write()
+                    raise
+                failed = [each for each in batch.outcomes if each.status == "failed"]
+                last = interrupted() or not place.unfinished or (failed and self._options.fail_fast)
+                if last or batch.patience == 0:
+                    batch.write()
+                if failed and self._options.fail_fast:
+                    raise self._stopped(self._rows[failed[0].key])
                 if interrupted():
                     break
                 if time.monotonic() >= next_tick:
                     next_tick = time.monotonic() + TICK_SECONDS
-                    running = pool.running().items()
+                    running = place.running().items()
                     self._watch(Tick([(self.points[key].labels, fraction) for key, fraction in running]))
         if interrupted():
             raise KeyboardInterrupt
 
-    def _take(self, outcome: Outcome) -> Row | None:
-        """Keep and return the row of a trial that has ended; one that was put back is only reported."""
-        if outcome.status != "put back":
-            return self._keep(outcome, outcome.status)
-        self._watch(PutBack(self.points[outcome.key].labels, outcome.key, outcome.error))
-        return None
+    def _measured(self, outcomes: list[Outcome]) -> list[Outcome]:
+        """The trials that have ended; those that were put back are only reported."""
+        for outcome in outcomes:
+            if outcome.status == "put back":
+                self._watch(PutBack(self.points[outcome.key].labels, outcome.key, outcome.error))
+        return [outcome for outcome in outcomes if outcome.status != "put back"]
 
-    def _keep(self, outcome: Outcome, status: Literal["ok", "failed"]) -> Row:
-        point = self.points[outcome.key]
-        row = Row(
+    def _keep(self, outcomes: list[Outcome]) -> None:
+        """Store the rows of trials that have ended, all at once; each is reported when all are on disk."""
+        if not outcomes:
+            return
+        rows = [self._row(outcome) for outcome in outcomes]
+        entries = [(row, row.seconds, outcome.traceback) for row, outcome in zip(rows, outcomes, strict=True)]
+        firsts = self._store.put_all(entries)  # raises if the folder is gone
+        for row, first_at in zip(rows, firsts, strict=True):
+            self._rows[row.key] = replace(row, first_at=first_at)
+            checkpoint.Checkpoint(self._store.folder / checkpoint.FOLDER / f"{row.key}.npz").discard()
+        for row in rows:
+            self.done += 1
+            self._watch(
+                Finished(
+                    labels=self.points[row.key].labels,
+                    key=row.key,
+                    status=row.status,
+                    seconds=row.seconds,
+                    error=row.error,
+                    done=self.done,
+                    total=len(self.points),
+                )
+            )
+
+    def _row(self, outcome: Outcome) -> Row:
+        trial = self.points[outcome.key].trial
+        return Row(
             key=outcome.key,
-            stem=point.trial.stem,
-            spec=point.trial.canonical(),
-            versions=point.trial.versions,
-            status=status,
+            stem=trial.stem,
+            spec=trial.canonical(),
+            versions=trial.versions,
+            status="ok" if outcome.status == "ok" else "failed",
             result=outcome.result,
             trace=outcome.trace,
             error=outcome.error,
             environment=self._recorded(outcome.environment),
             seconds=outcome.seconds,
         )
-        first_at = self._store.put(row, outcome.seconds, outcome.traceback)  # raises if the folder is gone
-        self._rows[row.key] = replace(row, first_at=first_at)
-        self.done += 1
-        checkpoint.Checkpoint(self._store.folder / checkpoint.FOLDER / f"{row.key}.npz").discard()
-        self._watch(
-            Finished(
-                labels=point.labels,
-                key=row.key,
-                status=row.status,
-                seconds=outcome.seconds,
-                error=row.error,
-                done=self.done,
-                total=len(self.points),
-            )
-        )
-        return row
 
     def _stopped(self, row: Row) -> TrialFailed:
         labels = labelled(self.points[row.key].labels)
@@ -264,12 +294,29 @@ class _Run:
         settings = [run.settings for run in runs if run.study == self._study.name]
         return bool(settings) and self._study.canonical() not in settings
 
-    @contextmanager
-    def _pool(self, loads: list[str]) -> Iterator[Pool]:
-        options = self._options
-        pool = Pool(self._store.folder, self._workers, options.limit, loads, options.execute)
-        try:
-            yield pool
-        finally:
-            with system.deferred_interrupt():
-                pool.close()
+
+class _Batch:
+    """Trials that have ended and are not on disk yet.
+
+    Syncing the disk takes as long for one row as for hundreds, and holds up the workers: so it takes a tenth
+    of the time at most, unless trials then wait for longer than ``LONGEST`` seconds.
+    """
+
+    LONGEST = 1.0
+    SHARE = 0.1
+
+    def __init__(self, keep: Callable[[list[Outcome]], None]) -> None:
+        self.outcomes: list[Outcome] = []
+        self._keep = keep
+        self._due = 0.0
+
+    @property
+    def patience(self) -> float:
+        """Seconds to wait for further trials; 0 if it is time to write."""
+        return max(0.0, self._due - time.monotonic()) if self.outcomes else 0.1
+
+    def write(self) -> None:
+        outcomes, self.outcomes, began = self.outcomes, [], time.monotonic()
+        self._keep(outcomes)
+        ended = time.monotonic()
+        self._due = ended + min(self.LONGEST, (ended - began) * (1 / self.SHARE - 1))

@@ -14,21 +14,28 @@ if TYPE_CHECKING:
 
 
 class Planner:
-    """The plan of a study, reused if it was made without reading rows (100,000 trials take seconds)."""
+    """The plan of a study, reused if it was made from the same rows or without reading any.
+
+    100,000 trials take seconds.
+    """
 
     def __init__(self, study: Study) -> None:
         self._study = study
-        self._fixed: list[Point] | None = None
+        self._points: list[Point] = []
+        self._made_from: frozenset[str] | None = None
+        """The keys of the rows that the latest plan was made from; None: there is no plan yet."""
+        self._fixed = False
 
     def plan(self, rows: Mapping[str, Row]) -> list[Point]:
         """The plan given these rows; failed ones are hidden from the study."""
-        if self._fixed is not None:
-            return self._fixed
+        if self._fixed:
+            return self._points
         shown = _Shown(good(rows))
-        points = self._study.plan(shown)
-        if not shown.seen:
-            self._fixed = points
-        return points
+        keys = shown.keys_unseen
+        if keys != self._made_from:
+            self._points, self._made_from = self._study.plan(shown), keys
+            self._fixed = not shown.seen
+        return self._points
 
     def ahead(self, points: list[Point], rows: Mapping[str, Row]) -> list[Trial]:
         """The trials without a row that are planned or, in an adaptive study, expected."""
@@ -47,6 +54,7 @@ class _Shown(Mapping[str, "Row"]):
 
     def __init__(self, rows: Mapping[str, Row]) -> None:
         self._rows, self.seen = rows, False
+        self.keys_unseen = frozenset(rows)
 
     def __getitem__(self, key: str) -> Row:
         self.seen = True

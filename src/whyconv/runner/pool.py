@@ -1,28 +1,33 @@
-"""The local pool: worker processes with one pipe pair each, killable one by one.
+"""The local pool: worker processes with one pipe pair each, killable one by one, kept between runs.
 
 Workers share neither a queue nor a lock, so one can die at any instant, by any signal or exit code, and only
 its current trial is affected. If it was killed from outside, that trial is put back and tried again. The
-coordinator's side is one loop without threads. To run trials elsewhere, implement ``submit``, ``wait``,
-``running``, ``unfinished`` and ``close``.
+coordinator's side is one loop without threads. What a run brings (folder, limit, files of pieces) is its
+:class:`Errand`; workers that were started for another one are used again if that makes no difference to them.
 """
 
 from __future__ import annotations
 
+import copy
 import json
 import os
 import selectors
-import subprocess
+import shutil
 import sys
+import tempfile
 import time
-from collections import Counter, deque
-from collections.abc import Iterable, Mapping
+from collections import Counter
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
-from whyconv import system
+from whyconv import registry, system
 from whyconv.errors import UserError
 from whyconv.runner import checkpoint
+from whyconv.runner.backlog import Backlog
+from whyconv.runner.child import Child
 from whyconv.runner.folder import as_user_error, refuse_odd
 from whyconv.runner.worker import surroundings
 
@@ -32,11 +37,9 @@ STARTS = 3
 """End the run after this many workers in a row that ended before they began a trial."""
 PUT_BACK = 2
 """How often a trial whose worker was killed from outside is put back before it counts as failed."""
-
-_PROGRAM = (
-    "import json, sys; sys.path[:] = json.loads(sys.stdin.readline() or sys.exit()); "
-    "from whyconv.runner.worker import serve; serve()"
-)
+LOG = "workers.log"
+SET_BY_PACKAGES = ("KMP_", "TF_CPP_", "TPU_")
+"""Prefixes of variables that packages set when they are imported, at some time after the first worker."""
 
 
 @dataclass(frozen=True)
@@ -54,39 +57,97 @@ class Outcome:
     """The worker's; see :mod:`whyconv.runner.environment`."""
 
 
-class Pool:
-    """Runs trials in up to ``workers`` processes, which start when there is work for them."""
+@dataclass(frozen=True)
+class Errand:
+    """What a run asks of the workers, beside its trials."""
 
-    def __init__(self, folder: Path, workers: int, limit: float, loads: Iterable[str], execute: str) -> None:
-        self._size = workers
-        self._limit = limit
-        hello = {
-            "loads": list(loads),
-            "execute": execute,
-            "checkpoints": str(folder.resolve() / checkpoint.FOLDER),
-            "parent": os.getpid(),
-        }
-        self._hello = f"{json.dumps(sys.path)}\n{json.dumps(hello)}\n".encode()
-        self._queue: deque[Mapping[str, Any]] = deque()
-        self._workers: list[_Worker] = []
+    folder: Path
+    """Where trials keep checkpoints, and workers what they print."""
+    limit: float
+    """Kill a trial that reports no progress for this many seconds."""
+    loads: tuple[str, ...] = ()
+    """The user's own files of pieces."""
+    execute: str = "whyconv.execution:execute"
+    """The function that runs a trial, as ``module:name``."""
+    rebuild: str = "whyconv.trial:Trial"
+    """What makes a trial of its spec; anything with a ``key`` will do."""
+
+    def loaded(self) -> list[Any]:
+        """What workers that can be used again must have in common: Python's path, and the files' digests."""
+        return [sys.path, [(file, registry.file_digest(file)) for file in self.loads]]
+
+    def greeting(self) -> bytes:
+        """The first lines that a worker reads: Python's path, what it loads, and what to get ready for."""
+        hello = {"loads": self.loads, "execute": self.execute, "parent": os.getpid()}
+        return f"{json.dumps(sys.path)}\n{json.dumps(hello)}\n".encode()
+
+    def job(self) -> dict[str, str]:
+        """What is sent with every trial."""
+        room = self.folder.resolve()
+        places = {"checkpoints": str(room / checkpoint.FOLDER), "log": str(room / LOG)}
+        return {"execute": self.execute, "rebuild": self.rebuild, **places}
+
+
+class Pool:
+    """Runs trials in processes, which start when there is work for them; :meth:`begin` comes first."""
+
+    def __init__(self) -> None:
+        self._size = 0
+        self._backlog = Backlog()
+        self._workers: list[Child] = []
         self._selector = selectors.DefaultSelector()
         self._bad_starts = 0
         self._killed: Counter[str] = Counter()
         self._clock = _Clock()
-        self._log_path = folder / "workers.log"
-        with as_user_error(folder):
-            refuse_odd(folder / checkpoint.FOLDER, folder=True)
-            self._log_path.unlink(missing_ok=True)  # what is there may be a link or a pipe
-            self._log = os.open(self._log_path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.SAFE, 0o644)
+        self._log = tempfile.TemporaryFile(prefix="whyconv-")  # noqa: SIM115
+        """What workers print outside of trials."""
+        self._start_as: tuple[bytes, Mapping[str, str]] = b"", {}
+        self._started_with: tuple[list[Any], Mapping[str, str]] = [], {}
+
+    def begin(self, errand: Errand, workers: int) -> None:
+        """Take up an errand with up to ``workers`` processes."""
+        self.clear()
+        self._ready_for(errand)
+        while len(self._workers) > workers:
+            self._end(self._workers[-1])
+        self._errand, self._size = errand, workers
+        self._job = errand.job()
+        self._killed.clear()
+        self._clock.advance()
+        with as_user_error(errand.folder):
+            refuse_odd(errand.folder / checkpoint.FOLDER, folder=True)
+            log = errand.folder / LOG
+            log.unlink(missing_ok=True)  # what is there may be a link or a pipe
+            os.close(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_EXCL | system.SAFE, 0o644))
+
+    def start(self, errand: Errand, workers: int) -> None:
+        """Start the processes of an errand that is about to begin, while the run is being prepared."""
+        self._ready_for(errand)
+        self._start(workers)
+
+    def _ready_for(self, errand: Errand) -> None:
+        """End workers that are dead, or would be started in another way now.
+
+        That is with other files, another path or other environment variables.
+        """
+        variables = surroundings(os.environ)
+        lasting = {name: v for name, v in variables.items() if not name.startswith(SET_BY_PACKAGES)}
+        loaded = copy.deepcopy(errand.loaded())
+        same = (loaded, lasting) == self._started_with
+        self._started_with, self._start_as = (loaded, lasting), (errand.greeting(), variables)
+        for worker in list(self._workers):
+            if not same or worker.death():
+                self._end(worker)
+        self._bad_starts = 0
 
     def submit(self, key: str, spec: Mapping[str, Any], kind: str) -> None:
         """Queue a trial; trials of one kind share compiled programs."""
-        self._queue.append({"key": key, "spec": spec, "kind": kind})
+        self._backlog.add({"key": key, "spec": spec, "kind": kind, **self._job})
 
     @property
     def unfinished(self) -> int:
         """How many submitted trials have no outcome yet."""
-        return len(self._queue) + sum(worker.key is not None for worker in self._workers)
+        return len(self._backlog) + sum(worker.key is not None for worker in self._workers)
 
     def running(self) -> dict[str, float]:
         """The keys of the running trials, and how far each of them is (0 to 1)."""
@@ -105,47 +166,46 @@ class Pool:
         self._hand_out()
         return outcomes
 
+    def clear(self) -> None:
+        """Forget waiting trials and kill busy workers, whose current trials are lost; idle ones stay."""
+        self._backlog.clear()
+        for worker in [worker for worker in self._workers if worker.key is not None]:
+            self._end(worker)
+
     def close(self) -> None:
         """Kill all workers; their current trials are lost."""
         try:
             while self._workers:
                 self._end(self._workers[0])
         finally:
-            self._queue.clear()
+            self._backlog.clear()
             self._selector.close()
-            os.close(self._log)
+            self._log.close()
 
-    def _hand_out(self) -> None:
-        """Give waiting trials to idle workers, and start missing workers."""
-        idle = (worker for worker in self._workers if worker.ready and worker.key is None)
-        for worker in idle:
-            if not self._queue:
-                return
-            chosen = self._choose(worker)
-            if worker.take(self._queue[chosen], self._clock.seconds):
-                del self._queue[chosen]
-        starting = sum(not worker.ready for worker in self._workers)
-        while len(self._workers) < self._size and starting < len(self._queue):
+    def _start(self, workers: int) -> None:
+        """Start workers until there are this many."""
+        while len(self._workers) < workers:
             try:
-                worker = _Worker(self._hello, self._log, self._clock.seconds)
+                worker = Child(*self._start_as, self._log.fileno(), self._clock.seconds)
             except OSError as error:
                 raise UserError(f"no worker could be started: {error}.") from error
             self._selector.register(worker.output, selectors.EVENT_READ, worker)
             self._workers.append(worker)
-            starting += 1
 
-    def _choose(self, worker: _Worker) -> int:
-        """Index of the first waiting trial of a kind that this worker has compiled, else that no other has.
+    def _hand_out(self) -> None:
+        """Give waiting trials to idle workers, and start missing workers."""
+        for worker in self._workers:
+            if not self._backlog:
+                return
+            if worker.ready and worker.key is None:
+                job = self._backlog.take(worker)
+                if not worker.take(job, self._clock.seconds):
+                    self._backlog.add(job, first=True)
+        starting = sum(not worker.ready for worker in self._workers)
+        wanted = len(self._workers) + max(0, len(self._backlog) - starting)
+        self._start(min(self._size, wanted))
 
-        Compiling takes longer than most trials, so each worker keeps to its own programs if possible.
-        """
-        others = {kind for other in self._workers if other is not worker for kind in other.kinds}
-        kinds = [job["kind"] for job in self._queue]
-        own = (i for i, kind in enumerate(kinds) if kind in worker.kinds)
-        fresh = (i for i, kind in enumerate(kinds) if kind not in others)
-        return next(own, next(fresh, 0))
-
-    def _listen(self, worker: _Worker) -> list[Outcome]:
+    def _listen(self, worker: Child) -> list[Outcome]:
         outcomes = []
         for message in worker.messages():
             worker.heard = self._clock.seconds
@@ -170,15 +230,15 @@ class Pool:
             )
         return Outcome(**message)
 
-    def _look_after(self, worker: _Worker) -> list[Outcome]:
+    def _look_after(self, worker: Child) -> list[Outcome]:
         """End the trial of a worker that died or hangs."""
         silent = self._clock.seconds - worker.heard
         if death := worker.death():
             outcomes = self._listen(worker)  # what it said before it died counts
             how = f"worker died: {death}"
-        elif worker.key is not None and silent > self._limit:
+        elif worker.key is not None and silent > self._errand.limit:
             outcomes = []
-            how = f"hung: no progress for {self._limit:g} s"
+            how = f"hung: no progress for {self._errand.limit:g} s"
         elif not worker.ready and silent > START_SECONDS:
             outcomes = []
             how = f"not ready after {START_SECONDS:g} s"
@@ -187,30 +247,39 @@ class Pool:
         self._end(worker)
         if worker.key is not None and (worker.begun or not death):
             outcomes.append(self._ended(worker, how))
-        elif not worker.begun:
+        elif worker.job is not None or not worker.ready:
             self._replace(worker, how)
         return outcomes
 
-    def _ended(self, worker: _Worker, how: str) -> Outcome:
+    def _ended(self, worker: Child, how: str) -> Outcome:
         """The outcome if a worker died or hung: put back if it was killed from outside, else failed."""
         assert worker.job is not None
         key, seconds = worker.job["key"], self._clock.seconds - worker.since
         if worker.killed_from_outside and self._killed[key] < PUT_BACK:
             self._killed[key] += 1
-            self._queue.appendleft(worker.job)
+            self._backlog.add(worker.job, first=True)
             return Outcome(key, "put back", seconds, error=how)
         return Outcome(key, "failed", seconds, error=how, environment=worker.environment)
 
-    def _replace(self, worker: _Worker, how: str) -> None:
+    def _replace(self, worker: Child, how: str) -> None:
         """Put back the trial of a worker that never began it; several such workers in a row end the run."""
         if worker.job is not None:
-            self._queue.appendleft(worker.job)
+            self._backlog.add(worker.job, first=True)
         self._bad_starts += 1
         if self._bad_starts >= STARTS:
-            raise UserError(f"{STARTS} workers in a row ended while starting ({how}); see {self._log_path}.")
+            log = self._errand.folder / LOG
+            self._copy_log(log)
+            raise UserError(f"{STARTS} workers in a row ended while starting ({how}); see {log}.")
 
-    def _end(self, worker: _Worker) -> None:
+    def _copy_log(self, path: Path) -> None:
+        """Append what workers printed outside of trials to the run's log."""
+        with suppress(OSError), open(os.open(path, os.O_WRONLY | os.O_APPEND | system.SAFE), "wb") as log:
+            self._log.seek(0)
+            shutil.copyfileobj(self._log, log)
+
+    def _end(self, worker: Child) -> None:
         self._workers.remove(worker)
+        self._backlog.forget(worker)
         self._selector.unregister(worker.output)
         worker.end()
 
@@ -230,81 +299,3 @@ class _Clock:
         now = time.monotonic()
         self.seconds += min(now - self._last, 1.0)
         self._last = now
-
-
-class _Worker:
-    """One process, the two pipes to it, and its current trial."""
-
-    def __init__(self, hello: bytes, log: int, now: float) -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", _PROGRAM],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=log,
-            env=surroundings(os.environ),
-            bufsize=0,
-        )
-        assert self.process.stdin is not None
-        assert self.process.stdout is not None
-        self._input, self.output = self.process.stdin, self.process.stdout
-        os.set_blocking(self.output.fileno(), False)
-        self._rest = b""
-        self.silenced = False
-        self.killed_from_outside = False
-        self.ready = False
-        self.environment: Mapping[str, Any] = {}
-        self.job: Mapping[str, Any] | None = None
-        self.kinds: set[str] = set()
-        self.begun = False
-        """Whether it has reported progress on its current or last trial."""
-        self.fraction = 0.0
-        self.since = self.heard = now
-        self._write(hello)
-
-    def take(self, job: Mapping[str, Any], now: float) -> bool:
-        """Hand over a trial; False if the worker has died."""
-        if not self._write((json.dumps(job) + "\n").encode()):
-            return False
-        self.job, self.fraction, self.begun = job, 0.0, False
-        self.kinds.add(job["kind"])
-        self.since = self.heard = now
-        return True
-
-    @property
-    def key(self) -> str | None:
-        return None if self.job is None else self.job["key"]
-
-    def messages(self) -> list[dict[str, Any]]:
-        while chunk := self.output.read(1 << 16):
-            self._rest += chunk
-        self.silenced = chunk == b""  # the end of the pipe; None means nothing more for now
-        *lines, self._rest = self._rest.split(b"\n")
-        return [json.loads(line) for line in lines]
-
-    def death(self) -> str:
-        """How the process ended; empty while it lives. One that closed its pipe counts as dead."""
-        if self.silenced:
-            try:
-                self.process.wait(1.0)
-            except subprocess.TimeoutExpired:
-                return "it closed its pipe"
-        code = self.process.poll()
-        if code is None:
-            return ""
-        name = system.signal_name(code)
-        self.killed_from_outside = name in system.OUTSIDE
-        return f"killed by {name}" if name else f"exit code {code}"
-
-    def end(self) -> None:
-        self.process.kill()
-        self.process.wait()
-        self._input.close()
-        self.output.close()
-
-    def _write(self, data: bytes) -> bool:
-        try:
-            while data:
-                data = data[self._input.write(data) or 0 :]
-        except BrokenPipeError:
-            return False
-        return True

@@ -13,7 +13,8 @@ from whyconv import registry
 from whyconv.errors import UserError
 from whyconv.runner import environment
 from whyconv.runner.events import Options
-from whyconv.runner.pool import Outcome, Pool
+from whyconv.runner.places import local
+from whyconv.runner.pool import Errand, Outcome
 from whyconv.runner.store import Store
 from whyconv.spec import to_json
 from whyconv.trial import Row, Trial
@@ -88,15 +89,12 @@ def _comparable(rows: Mapping[str, Row]) -> tuple[dict[str, Trial], Counter[str]
 def _outcomes(trials: list[Trial], files: list[str], options: Options) -> Iterable[Outcome]:
     if not trials:
         return
-    with tempfile.TemporaryDirectory(prefix="whyconv-") as place:
-        pool = Pool(Path(place), 1, options.limit, files, options.execute)
-        try:
-            for trial in trials:
-                pool.submit(trial.key, trial.canonical(), trial.program)
-            while pool.unfinished:
-                yield from pool.wait(0.1)
-        finally:
-            pool.close()
+    with tempfile.TemporaryDirectory(prefix="whyconv-") as folder, local() as place:
+        place.begin(Errand(Path(folder), options.limit, tuple(files), options.execute), 1)
+        for trial in trials:
+            place.submit(trial.key, trial.canonical(), trial.program)
+        while place.unfinished:
+            yield from place.wait(0.1)
 
 
 def _difference(row: Row, outcome: Outcome) -> str:

@@ -129,26 +129,34 @@ class Store:
         return list(self.contents().sentences())
 
     def put(self, row: Row, seconds: float, traceback: str = "") -> str:
-        """Store a row, replacing an older one with its key; it is on disk when this returns.
+        """Store one row as :meth:`put_all` does; returns when the first attempt at the trial ended."""
+        return self.put_all([(row, seconds, traceback)])[0]
 
-        Returns when the first attempt at the trial ended.
+    def put_all(self, rows: Iterable[tuple[Row, float, str]]) -> list[str]:
+        """Store rows, each with its seconds and traceback, replacing older ones with their keys.
+
+        All are on disk when this returns, or none if it raises: one transaction costs about as much as
+        one row does. Returns when the first attempt at each trial ended.
         """
-        columns = seal(row)
+        firsts, forms, now = [], {}, _now()
         with self._transaction() as connection:
-            _insert(connection, "rows", columns)
-            query = "SELECT coalesce(max(attempt), 0) + 1 FROM durations WHERE key = ?"
-            (attempt,) = connection.execute(query, (row.key,)).fetchone()
-            _insert(connection, "durations", sealed("durations", row.key, attempt, float(seconds), _now()))
-            query = "SELECT finished_at FROM durations WHERE key = ? ORDER BY attempt LIMIT 1"
-            (first,) = connection.execute(query, (row.key,)).fetchone()
-            connection.execute("DELETE FROM tracebacks WHERE key = ?", (row.key,))
-            if traceback:
-                _insert(connection, "tracebacks", sealed("tracebacks", row.key, traceback))
+            for row, seconds, traceback in rows:
+                columns = seal(row)
+                _insert(connection, "rows", columns)
+                query = "SELECT coalesce(max(attempt), 0) + 1 FROM durations WHERE key = ?"
+                (attempt,) = connection.execute(query, (row.key,)).fetchone()
+                _insert(connection, "durations", sealed("durations", row.key, attempt, float(seconds), now))
+                query = "SELECT finished_at FROM durations WHERE key = ? ORDER BY attempt LIMIT 1"
+                firsts += connection.execute(query, (row.key,)).fetchone()
+                connection.execute("DELETE FROM tracebacks WHERE key = ?", (row.key,))
+                if traceback:
+                    _insert(connection, "tracebacks", sealed("tracebacks", row.key, traceback))
+                forms[row.key] = columns[-1], attempt
         with as_user_error(self.folder):
             assert self._journal is not None
-            self._journal.add({row.key: (columns[-1], attempt)})
+            self._journal.add(forms)
         self.check_in_place()
-        return first
+        return firsts
 
     def record_environment(self, description: Mapping[str, Any]) -> str:
         """Store the description of an environment; returns its id."""

@@ -1,9 +1,9 @@
 """A worker: a single-threaded process that runs trials one after the other.
 
 It is a child process with a pipe in each direction, and communicates in lines of JSON: it reads
-``{"key", "spec"}`` and answers with any number of ``beat`` messages and one ``done``. It never opens the
-store. When the coordinator ends, however it ends, the pipe closes and the worker exits; Linux kills it even
-while compiled code keeps it from noticing.
+``{"key", "spec", ...}`` and answers with any number of ``beat`` messages and one ``done``.
+It never opens the store. When the coordinator ends, however it ends, the pipe closes and the worker exits;
+Linux kills it even while compiled code keeps it from noticing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,9 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -56,14 +58,14 @@ def surroundings(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def serve() -> None:
-    """Run trials until the coordinator ends. The first line says what to load and how to execute."""
+    """Run trials until the coordinator ends. The first line says what to load."""
     system.ignore_interrupt()  # the coordinator handles Ctrl-C
     faulthandler.enable()
     hello = json.loads(sys.stdin.readline() or sys.exit())  # no line: the coordinator is gone already
     system.die_with_parent(hello["parent"])
     jobs, send = _take_pipes()
     try:
-        execute = _prepare(hello["loads"], hello["execute"])
+        _prepare(hello["loads"], hello["execute"])
     except BaseException as error:
         traceback.print_exc()
         text = str(error) if isinstance(error, UserError) else f"a worker could not start: {one_line(error)}."
@@ -71,20 +73,32 @@ def serve() -> None:
         return
     described = environment.describe()
     send({"type": "ready", "environment": described})
-    room, here = Path(hello["checkpoints"]), environment.identity(described)
+    here = environment.identity(described)
     while True:
         job = jobs.get()
-        send({"type": "done", "key": job["key"], **perform(job, execute, room, send, here)})
+        with _printing_to(job["log"]):
+            try:
+                execute, rebuild = _named(job["execute"]), _named(job["rebuild"])
+            except UserError as error:
+                send({"type": "refused", "error": str(error)})
+                return
+            ended = perform(job, execute, Path(job["checkpoints"]), send, here, rebuild)
+        send({"type": "done", "key": job["key"], **ended})
 
 
 def perform(
-    job: Mapping[str, Any], execute: Callable[..., Any], checkpoints: Path, send: Send, here: str = ""
+    job: Mapping[str, Any],
+    execute: Callable[..., Any],
+    checkpoints: Path,
+    send: Send,
+    here: str = "",
+    rebuild: Callable[..., Any] = Trial,
 ) -> dict[str, Any]:
     """Run one trial and return how it ended as plain data; ``here`` is the id of the environment."""
     beat = _beating(send)
     beat(0.0)
     try:
-        trial = Trial(**job["spec"])
+        trial = rebuild(**job["spec"])
     except Exception as error:
         return {"status": "lost", "error": one_line(error)}
     if trial.key != job["key"]:
@@ -139,15 +153,43 @@ def _beating(send: Send) -> Callable[[float], None]:
     return beat
 
 
-def _prepare(loads: list[str], execute: str) -> Callable[..., Any]:
+@contextmanager
+def _printing_to(log: str) -> Iterator[None]:
+    """Have what a trial prints, or C code prints for it, in the log of its run."""
+    try:
+        fd = os.open(log, os.O_WRONLY | os.O_APPEND | system.SAFE)
+    except OSError:  # the folder is gone, which the coordinator notices
+        yield
+        return
+    before = os.dup(2)
+    try:
+        for stream in (1, 2):
+            os.dup2(fd, stream)
+        os.close(fd)
+        yield
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
+        for stream in (1, 2):
+            os.dup2(before, stream)
+        os.close(before)
+
+
+def _prepare(loads: list[str], execute: str) -> None:
     registry.pieces("task")  # imports all pieces now, so that no trial's time includes it
     for file in loads:
         registry.load(file)
-    module, _, name = execute.partition(":")
+    _named(execute)
+
+
+@cache
+def _named(name: str) -> Callable[..., Any]:
+    """The function ``module:name``; JAX is tried out before the first trial that needs it."""
+    module, _, function = name.partition(":")
     platforms = os.environ.get("JAX_PLATFORMS", CPU)
     if module == "whyconv.execution" or platforms != CPU:
         _try_out(platforms)
-    return getattr(importlib.import_module(module), name)
+    return getattr(importlib.import_module(module), function)
 
 
 def _try_out(platforms: str) -> None:
