@@ -218,7 +218,7 @@ def maker(task: StreamedTask) -> Maker:
 def draw(task: Task, world: jax.Array, draws: jax.Array, count: int, part: Part = "train") -> Sample:
     made = list(blocks(task, world, draws, count, part))
     parts = [jnp.concatenate(column) if len(made) > 1 else column[0] for column in zip(*made, strict=True)]
-    return Sample(*(column[:count] for column in parts))
+    return Sample(*(column if len(column) == count else column[:count] for column in parts))
 
 
 def blocks(task: Task, world: jax.Array, draws: jax.Array, count: int, part: Part) -> Iterator[Sample]:
@@ -228,18 +228,21 @@ def blocks(task: Task, world: jax.Array, draws: jax.Array, count: int, part: Par
         stock = task.stock(part)
         order = task.shuffle(stock, world, draws, 0)
     for first in range(0, count, BLOCK):
-        yield sampler(task)(stock, order, world, draws, first)
+        yield sampler(task.shared())(task.numbers, stock, order, world, draws, first)
 
 
 @once
 def sampler(task: Task) -> Callable[..., Sample]:
-    """The compiled sampler of one block, shared by all networks, seeds and sample sizes."""
+    """The compiled sampler of one block, shared by all networks, seeds, sample sizes and :attr:`numbers`."""
 
-    def block(stock: Any, order: Any, world: jax.Array, draws: jax.Array, first: jax.Array) -> Sample:
+    def block(
+        numbers: Any, stock: Any, order: Any, world: jax.Array, draws: jax.Array, first: jax.Array
+    ) -> Sample:
         index = first + jnp.arange(BLOCK)
-        if isinstance(task, StreamedTask):
-            return task.assemble(stock, order, world, draws, index)
-        return task.examples(world, draws, index)
+        given = task.model_copy(update={"numbers": numbers})
+        if isinstance(given, StreamedTask):
+            return given.assemble(stock, order, world, draws, index)
+        return given.examples(world, draws, index)
 
     return jax.jit(block)
 

@@ -73,7 +73,7 @@ class Trial(Spec):
     def program(self) -> str:
         """Equal for trials that share their compiled programs."""
         network = self.network.canonical() if self.network else None
-        return digest([self.task.canonical(), network, self.learner.compiled().canonical()])
+        return digest([self.task.shared().canonical(), network, self.learner.compiled().canonical()])
 
     @cached_property
     def versions(self) -> dict[str, str]:

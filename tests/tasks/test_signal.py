@@ -1,6 +1,7 @@
 """The signal task: what an input holds, its laws, and what is known without sampling against samples."""
 
 import itertools
+from functools import partial
 
 import jax
 import jax.numpy as jnp
@@ -250,9 +251,10 @@ def test_what_is_not_known_is_left_out(fields):
 def test_an_example_depends_on_its_number_alone(name, first):
     task = Signal(**COMMON, **CASES[name])
     x, y = sample(task, first + 20)
-    block = sampler(task)((), (), WORLD, DRAWS, first)
+    draw = partial(sampler(task.shared()), task.numbers, (), (), WORLD)
+    block = draw(DRAWS, first)
     assert np.array_equal(block.x[:20], x[first:]) and np.array_equal(block.y[:20], y[first:])
-    assert not np.array_equal(sampler(task)((), (), WORLD, stream("test", 1), first).x, block.x)
+    assert not np.array_equal(draw(stream("test", 1), first).x, block.x)
     assert np.isfinite(x).all() and x.shape == (first + 20, 6, 5)
 
 

@@ -28,6 +28,7 @@ from whyconv.cli.errors import (
     sentence_for,
 )
 from whyconv.cli.exact import exact_app
+from whyconv.cli.profile import profile
 from whyconv.cli.stress import as_data, print_found, stressed
 from whyconv.errors import UserError
 from whyconv.measure.estimate import Estimate
@@ -167,6 +168,9 @@ def run(
         print(f"Rows: {done[0].out}. Figures: {shlex.join(words)}")
     if any(each.failed for each in done):
         raise typer.Exit(1)
+
+
+app.command(epilog="Example: whyconv profile brutzkus.fig3a")(profile)
 
 
 @app.command(epilog="Examples: whyconv check brutzkus; whyconv check malach.thm12 --stress --minutes 10")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BeforeValidator
@@ -43,6 +44,30 @@ class Task(Piece):
     """The number of labels."""
     signs: ClassVar[bool] = False
     """Whether every entry of every input is -1 or +1."""
+
+    @cached_property
+    def numbers(self) -> Mapping[str, Any]:
+        """What :meth:`examples` reads here and compiled samplers take as arguments: numbers and NumPy arrays.
+
+        They come from settings that change no shape, such as the strength of noise. A task that has some also
+        defines :meth:`compiled`; one without is compiled again for every value of its settings.
+        """
+        return {}
+
+    def compiled(self) -> Task:
+        """This task without the values that are read from :attr:`numbers`; equal ones share their programs.
+
+        A setting that switches something on keeps a value that is not zero.
+        """
+        return self
+
+    def shared(self) -> Task:
+        """What samplers are compiled for: :meth:`compiled`, unless a user's class inherits it from ours.
+
+        Such a class may read settings where ours reads :attr:`numbers`.
+        """
+        inherited = self.origin and "compiled" not in vars(type(self))
+        return self if inherited else self.compiled()
 
     @property
     @abstractmethod

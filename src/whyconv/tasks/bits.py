@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, cached_property
 from math import prod
 from pathlib import Path
 from stat import S_ISREG
@@ -134,7 +134,21 @@ class KPattern(Task, name="k-pattern"):
         """g as 2^k values, by the number of the window."""
         if self.target == "random":
             return jax.random.rademacher(jax.random.fold_in(world, 1), (2**self.k_window,), int)
-        return jnp.asarray(self.table or _named_table(self.target, self.k_window))
+        return jnp.asarray(self.numbers["table"])
+
+    @cached_property
+    def numbers(self) -> Mapping[str, Any]:
+        """The chance of a flipped label, that of a one, that of staying; g by window, if it is not random."""
+        chances = {"flips": self.label_noise, "ones": (1 + self.mean) / 2, "stays": self.persistence}
+        if self.target == "random":
+            return chances
+        return {**chances, "table": np.asarray(self.table or _named_table(self.target, self.k_window))}
+
+    def compiled(self) -> KPattern:
+        """All chances are arguments, and so is g; whether labels are noisy and g is random is not."""
+        target = "random" if self.target == "random" else "parity"
+        chances = {"label_noise": 0.5 * (self.label_noise > 0), "mean": 0.5, "persistence": 0.75}
+        return self.model_copy(update={**chances, "target": target, "table": None})
 
     def rarer_label(self) -> float | None:
         """The fraction of windows with the rarer label: the error of a constant if all are equally likely.
@@ -159,7 +173,7 @@ class KPattern(Task, name="k-pattern"):
         y = self._label(world, bits)
         if self.label_noise:
             lots = jax.vmap(lambda key: jax.random.uniform(key, (), jnp.float32))(keys[:, 1])
-            y = jnp.where(lots < self.label_noise, -y, y)
+            y = jnp.where(lots < self.numbers["flips"], -y, y)
         return Sample((2 * bits[:, self.order(world)] - 1).astype(float), y)
 
     def points(self, world: jax.Array, view: View | None, exact: bool) -> WeightedPoints | None:
@@ -193,10 +207,10 @@ class KPattern(Task, name="k-pattern"):
         if self.law == "all":
             return ((index >> jnp.arange(n)[::-1]) & 1).astype(jnp.int32)
         if self.law == "biased":
-            return (jax.random.uniform(key, (n,), jnp.float32) < (1 + self.mean) / 2).astype(jnp.int32)
+            return (jax.random.uniform(key, (n,), jnp.float32) < self.numbers["ones"]).astype(jnp.int32)
         if self.law == "markov":
             lots = jax.random.uniform(key, (n,), jnp.float32)
-            turns = jnp.where(jnp.arange(n) == 0, lots < 0.5, lots >= self.persistence)
+            turns = jnp.where(jnp.arange(n) == 0, lots < 0.5, lots >= self.numbers["stays"])
             return jnp.cumsum(turns) % 2
         if self.file is not None:
             rows = self._rows(self.file)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from itertools import combinations
 from typing import Any, ClassVar
 
@@ -86,6 +87,24 @@ class Detection(Task, name="detection"):
         """(positions, pattern_dim)."""
         return (self.positions, self.pattern_dim)
 
+    @cached_property
+    def numbers(self) -> Mapping[str, Any]:
+        """The radius of the noise; the factors of each pattern and of their sum, for ``coherence``."""
+        mu, count = self.coherence, self.patterns
+        spread = (1 - mu) ** 0.5
+        common = ((1 - mu + count * mu) ** 0.5 - spread) / count
+        factors = {"spread": spread, "common": common}
+        return {**factors, "noise": self.noise} if self.noise_law == "ball" else factors
+
+    def compiled(self) -> Detection:
+        """The strengths of noise and coherence are arguments; whether there is any is not.
+
+        Of noise only in the ball: a compiler that knows the radius multiplies it with constants of other laws
+        first, so that rows would differ in their last digits.
+        """
+        noise = float(self.noise > 0) if self.noise_law == "ball" else self.noise
+        return self.model_copy(update={"noise": noise, "coherence": 0.5 * (self.coherence > 0)})
+
     @property
     def discriminative(self) -> int:
         """How many of the first patterns carry the label: o_1 and o_2, or the c of a conjunction."""
@@ -104,10 +123,7 @@ class Detection(Task, name="detection"):
             rows = jax.random.orthogonal(world, self.pattern_dim)[: self.patterns]
         if not self.coherence:
             return rows
-        mu, count = self.coherence, self.patterns
-        spread = (1 - mu) ** 0.5
-        common = ((1 - mu + count * mu) ** 0.5 - spread) / count
-        return spread * rows + common * rows.sum(axis=0, keepdims=True)
+        return self.numbers["spread"] * rows + self.numbers["common"] * rows.sum(axis=0, keepdims=True)
 
     def contents(self, draws: jax.Array, index: jax.Array) -> tuple[jax.Array, jax.Array]:
         """The pattern at every position, (example, position) from 0, and the labels.
@@ -154,7 +170,12 @@ class Detection(Task, name="detection"):
             normal = jax.random.normal(jax.random.fold_in(draws, i), shape, dtype)
             v, extra = normal[:, :-1], normal[:, -1:]
             length = law(jax.scipy.special.ndtr(extra))
-            return self.noise * length * v / jnp.linalg.norm(v, axis=-1, keepdims=True)
+            return (
+                self.numbers.get("noise", self.noise)
+                * length
+                * v
+                / jnp.linalg.norm(v, axis=-1, keepdims=True)
+            )
 
         return jax.vmap(one)(index)
 

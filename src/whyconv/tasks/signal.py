@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -153,6 +154,20 @@ class Signal(Task, name="signal"):
         """Whether a coordinate is used, (patches, patch_dim)."""
         return np.arange(self.patch_dim) < np.asarray(self.sizes)[:, None]
 
+    @cached_property
+    def numbers(self) -> Mapping[str, Any]:
+        """How many shifts there are; the fixed place, from 0."""
+        return {"shifts": self.shift + 1, "place": 0 if self.place is None else self.place - 1}
+
+    def compiled(self) -> Signal:
+        """Shift and place are arguments, if there are any.
+
+        Sigmas are not: a compiler that knows them multiplies them with constants of the noise law first, so
+        that rows would differ in their last digits.
+        """
+        place = None if self.place is None else 1
+        return self.model_copy(update={"shift": int(self.shift > 0), "place": place})
+
     def signal(self, world: jax.Array) -> jax.Array:
         """The signal of every patch, (patches, patch_dim), before shift and rotation; each of length 1."""
         return self._signal(jax.random.bits(jax.random.fold_in(world, 0), (self.patch_dim,), jnp.uint32))
@@ -194,7 +209,7 @@ class Signal(Task, name="signal"):
         k = self.patches
         first, second = (1 - 2 * ((words[0] >> bit) & 1).astype(jnp.int32) for bit in (0, 1))
         patch = jnp.arange(k, dtype=jnp.uint32)
-        seat = words[1] % k if self.place is None else self.place - 1
+        seat = words[1] % k if self.place is None else self.numbers["place"]
         held = jnp.where(patch == seat, first, 0)
         if self.signals > 1:
             order = jnp.argsort(words[3 : k + 3])
@@ -202,7 +217,7 @@ class Signal(Task, name="signal"):
         if self.label == "product":
             other = (seat + 1 + words[2] % (k - 1)) % k
             held = jnp.where(patch == other, second, held)
-        rolled = (words[k + 3 : 2 * k + 3] % (self.shift + 1)).astype(jnp.int32)
+        rolled = (words[k + 3 : 2 * k + 3] % self.numbers["shifts"]).astype(jnp.int32)
         return held, rolled, first * second if self.label == "product" else first
 
     def examples(self, world: jax.Array, draws: jax.Array, index: jax.Array) -> Sample:
