@@ -4,8 +4,10 @@ BIN := .venv/bin
 DEMO := whyconv-runs/demo
 STRESS := whyconv-runs/stress
 MINUTES ?= 10
+SETS ?= 20
+FIRST ?= 1
 
-.PHONY: setup demo test check-kernels freeze power mutants tightness chaos bench versions lock clean
+.PHONY: setup demo test test-long check-kernels freeze power seeds mutants tightness chaos bench versions lock clean
 
 setup: .venv/runtime
 
@@ -28,11 +30,17 @@ test: .venv/dev
 	$(BIN)/pyright
 	$(BIN)/python -m pytest
 
+test-long: .venv/dev
+	$(BIN)/python -m pytest -m long
+
 check-kernels: .venv/dev
 	$(BIN)/python tests/kernels.py
 
 power: .venv/runtime
 	$(BIN)/python -m whyconv.criteria power > power.md && mv power.md docs/power.md
+
+seeds: .venv/runtime
+	$(BIN)/python -m whyconv.seeds --sets $(SETS) --first $(FIRST) --out docs/seeds.jsonl $(CLAIMS) > seeds.md && mv seeds.md docs/seeds.md
 
 freeze: .venv/runtime
 	$(BIN)/python -m whyconv.criteria freeze $(STUDY)
@@ -49,10 +57,7 @@ chaos: .venv/dev
 
 bench: .venv/dev
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check 'torch==2.13.0'
-	$(BIN)/python bench/fig3a.py
-	$(BIN)/python bench/k_pattern.py
-	$(BIN)/python bench/sample_complexity.py
-	$(BIN)/python bench/training_step.py
+	$(BIN)/python bench/all.py $(if $(SLOW),--slow)
 
 versions:
 	.ci/versions

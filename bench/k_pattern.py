@@ -15,13 +15,15 @@ import json
 import shlex
 import sys
 import tempfile
+from dataclasses import replace
 from importlib.metadata import version
 from pathlib import Path
 
 from k_pattern_sides import Workshop
 from k_pattern_sizes import FULL, QUICK
 from k_pattern_summary import Measured, show, summarise
-from machine import describe, require_torch, sgemm_peak
+from machine import QUIET, describe, require_torch, sgemm_peak
+from outcome import Outcome, write
 
 OUT = Path("build/bench/k_pattern.json")
 
@@ -30,6 +32,7 @@ def main() -> int:
     """Measure, compare, print, write."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="under a minute: small sizes, no waiting")
+    parser.add_argument("--no-slow", action="store_true", help="no unchunked or compiled PyTorch")
     parser.add_argument("--repeats", type=int, default=3, help="timed steps of a form; medians are shown")
     parser.add_argument("--patience", type=float, default=2, help="minutes to wait for a quiet machine")
     parser.add_argument("--tries", type=int, default=2, help="how often to start what others disturb")
@@ -37,6 +40,8 @@ def main() -> int:
     chosen = parser.parse_args()
     require_torch()
     sizes, patience, tries = (QUICK, 0.0, 1) if chosen.quick else (FULL, chosen.patience, chosen.tries)
+    if chosen.no_slow:
+        sizes = replace(sizes, slow=False)
     with tempfile.TemporaryDirectory() as name:
         shop = Workshop(sizes, chosen.repeats, patience, tries, Path(name))
         peak = sgemm_peak()
@@ -50,6 +55,15 @@ def main() -> int:
     }
     OUT.parent.mkdir(parents=True, exist_ok=True)
     OUT.write_text(json.dumps(told, indent=2) + "\n")
+    rows = []
+    for goal in told["goals"]:
+        busy = goal["neighbours"] > QUIET or not sizes.full
+        why = "" if not busy else "others used the processors" if sizes.full else "small sizes"
+        met = None if busy else bool(goal["met"])
+        rows.append(
+            Outcome(f"k-pattern: {goal['what']}"[:40], goal["goal"][3:], f"{goal['ratio']:,.4g}x", met, why)
+        )
+    write("k_pattern", rows, told)
     if chosen.json:
         print(json.dumps(told, indent=2))
     else:

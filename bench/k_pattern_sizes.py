@@ -37,6 +37,8 @@ class Sizes:
     samples: int
     full: bool = True
     """Whether these are the sizes of the goals."""
+    slow: bool = True
+    """Whether PyTorch also runs without chunks, and compiled."""
 
     @property
     def windows(self) -> int:
@@ -70,11 +72,13 @@ class Sizes:
     def forms(self) -> list[Form]:
         """The dense forms of which the fastest counts."""
         kinds = ("conv1d", "unfold")
-        return [Form(kind, chunk) for chunk in (None, *self.chunks) for kind in kinds]
+        return [
+            Form(kind, chunk) for chunk in (*([None] if self.slow else []), *self.chunks) for kind in kinds
+        ]
 
     def compiled_forms(self) -> list[Form]:
         """Beside them, at the full size, where there is a compiler."""
-        if not (self.full and which("g++")):
+        if not (self.full and self.slow and which("g++")):
             return []
         return [Form("unfold", chunk, compiled=True) for chunk in self.chunks]
 

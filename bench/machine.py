@@ -48,6 +48,13 @@ def cores() -> int:
     return len(os.sched_getaffinity(0))
 
 
+def processor() -> str:
+    """Its name, and whether it has AVX-512."""
+    lines = Path("/proc/cpuinfo").read_text().splitlines()
+    model = next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), "?")
+    return f"{model}{' avx512' if any(' avx512f' in line for line in lines) else ''}"
+
+
 def describe() -> str:
     """Cores, processor and system in a line."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()

@@ -27,6 +27,7 @@ from typing import Any
 import pandas as pd
 
 from machine import QUIET, Timed, cores, describe, require_torch, timed, wait_until_quiet
+from outcome import at_least, write
 from whyconv import api, registry
 from whyconv.measure.complexity import SampleComplexity
 from whyconv.settings import configure
@@ -195,6 +196,13 @@ def main() -> int:
     }
     OUT.parent.mkdir(parents=True, exist_ok=True)
     OUT.write_text(json.dumps(told, indent=2) + "\n")
+    busy = any(side["neighbours"] > QUIET for side in told["sides"].values())
+    found = told["ratios"].items()
+    write(
+        "sample_complexity",
+        [at_least(f"search for m*, {name}", GOAL, ratio["end_to_end"], busy) for name, ratio in found],
+        told,
+    )
     if chosen.json:
         print(json.dumps(told, indent=2))
     else:

@@ -28,6 +28,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from outcome import Outcome, at_least, skipped, write
+
 OUT = Path("build/bench")
 BATCH, BATCHES = 128, 16
 AGREE = 0.01
@@ -89,6 +91,7 @@ def main() -> int:
     OUT.mkdir(parents=True, exist_ok=True)
     name = "memory" if chosen.memory else chosen.threads
     (OUT / f"training_step_{name}.json").write_text(json.dumps(told, indent=2) + "\n")
+    write("training_step", outcomes(told), told)
     print(json.dumps(told, indent=2)) if chosen.json else show(told)
     if chosen.memory and "missing" in told["memory"]:
         return 2
@@ -99,6 +102,16 @@ def good(told: dict[str, Any]) -> bool:
     """Whether every goal that was measured was met, by sides that did the same."""
     lines, memory = told.get("cases", []), told["memory"]
     return memory.get("met", True) and all(line["met"] and line["losses_agree"] for line in lines)
+
+
+def outcomes(told: dict[str, Any]) -> list[Outcome]:
+    """A row for every network, and one for the memory."""
+    rows = [at_least(line["title"], line["goal"], line["ratio"]) for line in told.get("cases", [])]
+    memory, name = told["memory"], "memory of a trial, paper's size"
+    if "missing" in memory:
+        return [*rows, skipped(name, memory["missing"])]
+    limit, peak = (f"{memory[key] / GIB:.2g} GiB" for key in ("goal_bytes", "peak_bytes"))
+    return [*rows, Outcome(name, f"<= {limit}", peak, memory["met"])]
 
 
 def paper_memory() -> dict[str, Any]:
