@@ -3,7 +3,7 @@
     make mutants        (or: python tests/mutants.py 3 7   for some of them)
     python tests/mutants.py planted [3 7]   errors of planted.py, which ``whyconv check`` alone must notice
 
-Works on copies, so the checkout is left alone, as many at a time as there are cores. Not part of ``make test``:
+Works on copies, so the checkout is left alone, as many at a time as there are cores to use. Not part of ``make test``:
 it takes a while. A test that does not turn red, or takes longer than ``LIMIT`` seconds, has not noticed.
 """
 
@@ -19,6 +19,7 @@ from pathlib import Path
 from queue import SimpleQueue
 
 from planted import PLANTED
+from whyconv.system import cores
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "whyconv"
@@ -31,8 +32,8 @@ GRID, DEEP, WINDOW, POOLING = (
 GRADIENT, LAYERWISE, PROJECTED, TARGET = (
     f"{L}/test_{name}.py" for name in ("gradient", "layerwise", "projected", "steps_to_target")
 )
-STORE, STRANGERS, REPAIR = (
-    f"tests/runner/test_runner_{name}.py" for name in ("store", "strangers", "repair")
+STORE, STRANGERS, REPAIR, PLACES = (
+    f"tests/runner/test_runner_{name}.py" for name in ("store", "strangers", "repair", "places")
 )
 FUNCTIONS = "tests/test_functions.py"
 MARGINS = "tests/exact/test_margin_proofs.py"
@@ -79,6 +80,15 @@ MUTANTS = [
     ("runner/database.py", "sqlite3.SQLITE_CORRUPT,", "", STORE),
     ("runner/ownership.py", "table == header and table >", "table >", STORE),
     ("runner/store.py", "if _place(self.folder) != self._place", "if False", "tests/runner/test_runner_elsewhere.py"),
+    ("runner/backlog.py", "own or self._fresh or self._waiting", "self._waiting", "tests/runner/test_runner_backlog.py"),
+    ("runner/backlog.py", "if kind in compiled - others", "if False", "tests/runner/test_runner_backlog.py"),
+    ("runner/pool.py", "if not same or worker.death():", "if worker.death():", PLACES),
+    ("runner/pool.py", "worker.job is not None or not worker.ready", "not worker.begun", PLACES),
+    ("runner/places.py", "after_in_child=_keeper.disown", "after_in_child=int", PLACES),
+    ("runner/worker.py", "with _printing_to(job[\"log\"]):", "if True:", PLACES),
+    ("runner/planning.py", "if keys != self._made_from:", "if True:", "tests/runner/test_runner_planning.py"),
+    ("deciding.py", "or claim.origin in origins", "or claim.origin", "tests/test_deciding.py"),
+    ("deciding.py", "not claim.trials and", "", "tests/test_deciding.py"),
     ("runner/opened.py", "digest not in given", "False", STRANGERS),
     ("runner/export.py", "cell.startswith(FORMULA)", "cell.startswith('=')", STRANGERS),
     ("runner/folder.py", "    if not good:", "    if False:", STRANGERS),
@@ -95,7 +105,7 @@ MUTANTS = [
     ("papers/brutzkus/exact/lucky_filters.py", "2 * (patterns - 1)", "2 * patterns", f"{P}/brutzkus/test_lucky_filters.py"),
     ("tasks/bits.py", "jnp.arange(self.k_window)[::-1]", "jnp.arange(self.k_window)", f"{T}/test_bits.py"),
     ("tasks/bits.py", "self.position - 1", "self.position", f"{T}/test_bits.py"),
-    ("tasks/bits.py", "(1 + self.mean) / 2).astype", "(1 - self.mean) / 2).astype", f"{T}/test_bits.py"),
+    ("tasks/bits.py", '"ones": (1 + self.mean)', '"ones": (1 - self.mean)', f"{T}/test_bits.py"),
     ("networks/window.py", "// self.step + 1", "// self.step", WINDOW),
     ("networks/window.py", "1 / k - 1", "1 / k + 1", WINDOW),
     ("networks/window.py", "(windows) // self.group_size", "(windows) % self.group_size", WINDOW),
@@ -129,13 +139,13 @@ MUTANTS = [
     ("studies/complexity.py", "rows = good(rows)", "rows = dict(rows)", SIGNALS),
     ("papers/lahoti/studies/signal_study.py", "<= TELLING * known", "<= known", SIGNALS),
     ("papers/lahoti/studies/signal_study.py", "([1, -1, -1, 1]", "([1, -1, 1, -1]", SIGNALS),
-    ("papers/lahoti/studies/rivals.py", "below(most + TOLERANCE", "below(most - TOLERANCE", RIVALS),
-    ("papers/lahoti/studies/rivals.py", "above(least - TOLERANCE", "above(most - TOLERANCE", RIVALS),
+    ("papers/lahoti/studies/rivals.py", "below(most + tolerance", "below(most - tolerance", RIVALS),
+    ("papers/lahoti/studies/rivals.py", "above(least - tolerance", "above(most - tolerance", RIVALS),
     ("papers/lahoti/studies/rivals.py", '"k and d": (1, 1)', '"k and d": (1, 0)', RIVALS),
     ("papers/lahoti/exact/rates.py", "if self.logarithm else 0.0", "if False else 0.0", RIVALS),
     ("measure/scaling.py", "max(high, value + reach)", "high", "tests/measure/test_scaling.py"),
     ("measure/scaling.py", "math.sqrt(rest / spare)", "math.sqrt(rest)", "tests/measure/test_scaling.py"),
-    ("spec.py", "!= _default(field)", "== _default(field)", "tests/runner/test_runner_identity.py"),
+    ("spec.py", "if value != default}", "if value == default}", "tests/runner/test_runner_identity.py"),
     ("tasks/_image_task.py", "(self.shift, 0), (0, 0)))", "(self.shift + 1, 0), (0, 0)))", f"{T}/test_image_classes.py"),
     ("tasks/_image_task.py", "if self.permuted:", "if not self.permuted:", GRID),
     ("tasks/digit_grid.py", "jnp.where(positive, 1, -1)", "jnp.where(positive, -1, 1)", GRID),
@@ -158,7 +168,7 @@ MUTANTS = [
     ("verdict.py", '(verdict, expected, "error")', '(verdict, "error")', "tests/report/test_html_report.py"),
     ("verdict.py", 'control == "undecided" or', "", "tests/test_api.py"),
     ("claims/__init__.py", "self.decide(word)", 'self.decide("")', "tests/test_claims.py"),
-    ("api.py", "not isinstance(found, Evidence) or", "", "tests/test_api.py"),
+    ("deciding.py", "not isinstance(found, Evidence) or", "", "tests/test_api.py"),
     ("exact/margins/max_margin.py", "/ proof.lower - 1) <= GAP", "/ proof.lower - 1) <= 1e-2", MARGINS),
     ("exact/margins/max_margin.py", "proof.length <= VANISHES", "proof.length <= 1", MARGINS),
     ("exact/margins/max_margin.py", "- self._error[1] *", "+ self._error[1] *", MARGINS),
@@ -197,6 +207,12 @@ MUTANTS = [
     ("studies/tuned.py", "where(table[\"reached\"], budgets)", "where(table[\"reached\"], 1)", f"{P}/malach/test_malach_judging.py"),
     ("papers/lahoti/studies/cifar.py", "Search(*ends, inf, ends)", "Search(*ends, 1.0, ends)", "tests/papers/lahoti/test_lahoti_cifar.py"),
     ("measure/complexity.py", "self.first or (round", "(round", "tests/measure/test_complexity.py"),
+    ("exact/pattern_sets.py", "chances[wrong | open_]", "chances[wrong]", "tests/exact/test_pattern_sets.py"),
+    ("exact/pattern_sets.py", "(doubt + rounding) *", "doubt *", "tests/exact/test_pattern_sets.py"),
+    ("exact/margins/max_margin.py", "max(1 - lower / upper, 0.0)", "max(1 - upper / lower, 0.0)", "tests/exact/test_max_margin.py"),
+    ("measure/intervals.py", "float(array[rank - 1])", "float(array[rank])", "tests/measure/test_intervals.py"),
+    ("papers/lahoti/claims/equivariance.py", "or runs[-1].alive(world.answers)", "or True", f"{P}/lahoti/test_lahoti_claims.py"),
+    ("seeds.py", "if claim.name not in decided]", "]", "tests/test_seeds.py"),
 ]  # fmt: skip
 
 
@@ -258,7 +274,7 @@ def main(mutants: list[Mutant]) -> int:
     found: dict[Mutant, tuple[str, float]] = {}
     with tempfile.TemporaryDirectory() as place:
         copies: SimpleQueue[Path] = SimpleQueue()
-        for index in range(min(os.cpu_count() or 1, len(mutants))):
+        for index in range(min(cores(), len(mutants))):
             copy = Path(place) / f"copy-{index}"
             copies.put(shutil.copytree(ROOT, copy, ignore=shutil.ignore_patterns(*beside)))
 

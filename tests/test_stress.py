@@ -72,7 +72,7 @@ def test_a_round_that_fails_is_named_stored_as_not_made_and_does_not_end_the_oth
 def test_rounds_of_code_that_changed_do_not_count(tmp_path, monkeypatch):
     claim = bounded("own.a", lambda seed: 0.9)
     stress.search([claim], tmp_path, 1e-9)
-    monkeypatch.setattr(stress, "_digest", lambda claim: "another")
+    monkeypatch.setattr(stress, "code_digest", lambda claim: "another")
     assert stress.search([claim], tmp_path, 1e-9)["own.a"].rounds == 1 and claim.seen == [0, 0]
 
 
@@ -129,7 +129,7 @@ def test_the_command(tmp_path, monkeypatch, whyconv):
 def test_the_written_table():
     claim = bounded("own.a", float)
     case = Instance(0.04, {"n": 3, "|x|": 0.123456})
-    found = {"own.a": stress.Found(stress._digest(claim), 12, {"|x| <= 1": (7, case)})}
+    found = {"own.a": stress.Found(stress.code_digest(claim), 12, {"|x| <= 1": (7, case)})}
     lines = stress.written(found, [claim]).splitlines()
     cells = (
         "A paper, Lemma 1",

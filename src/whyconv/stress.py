@@ -83,7 +83,7 @@ def search(
     lock = Lock(folder)
     try:
         kept = read(folder)
-        every = {claim.name: _resumed(kept.get(claim.name), _digest(claim)) for claim in bounded}
+        every = {claim.name: _resumed(kept.get(claim.name), code_digest(claim)) for claim in bounded}
         begin = saved = time.monotonic()
         made, due = 0, begin + 60 * minutes
         try:
@@ -143,7 +143,7 @@ def _write(folder: Path, found: Mapping[str, Found]) -> None:
         write_whole(folder / FILE, (json.dumps({"claims": claims}, indent=1) + "\n").encode())
 
 
-def _digest(claim: type[Claim]) -> str:
+def code_digest(claim: type[Claim]) -> str:
     """Of all exact mathematics and the claims of the claim's paper, or of the file that defines it."""
     file = Path(str(sys.modules[claim.__module__].__file__))
     if file.parent.name != "claims":
@@ -168,7 +168,7 @@ def written(found: Mapping[str, Found], claims: Iterable[type[Claim]]) -> str:
     """A table in Markdown: how near the search came to each bound, by paper."""
     lines = []
     for claim in claims:
-        if claim.name not in found or found[claim.name].digest != _digest(claim):
+        if claim.name not in found or found[claim.name].digest != code_digest(claim):
             continue
         for name, (place, case) in found[claim.name].largest.items():
             where = ", ".join(f"{key} = {_short(value)}" for key, value in _plain(case.settings).items())

@@ -199,3 +199,10 @@ def test_a_proof_holds_in_exact_arithmetic(seed):
     else:
         upper = sum(x * x for x in v) / least**2
         assert float(upper) * (1 - 1e-15) <= proof.upper <= float(upper) * (1 + spare)
+
+
+def test_a_linear_program_finds_a_combination_that_vanishes():
+    rows = np.array([[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, -1.0, 0.0], [0.6, 0.8, 0.0]])
+    (found,) = margin_routes.vanishing(rows)
+    assert found.min() >= 0 and found.sum() == pytest.approx(1) and np.abs(found @ rows).max() < 1e-15
+    assert margin_routes.vanishing(rows[:2]) == []

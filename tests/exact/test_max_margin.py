@@ -55,3 +55,24 @@ def test_a_wrong_separator_is_not_certified():
     assert max_margin.certified_range(rows, claimed) == pytest.approx((1.0, 5.0))
     backwards = max_margin.Separator(-np.ones(2), np.array([-1.0, 1.0]), 2.0)
     assert max_margin.certified_range(rows, backwards) == pytest.approx((1.0, np.inf))
+
+
+def test_a_separator_is_no_farther_from_the_best_than_its_doubt():
+    rng = np.random.default_rng(8)
+    for _ in range(20):
+        rows = rng.standard_normal((6, 9)) + 1.0
+        best = max_margin.least_norm(rows)
+        assert max_margin.doubt(rows, best) < 1e-4
+        moved = best.vector + 0.05 * rng.standard_normal(9)
+        if (least := float((rows @ moved).min())) <= 0:
+            continue
+        given = max_margin.Separator(moved / least, best.multipliers, 0.0)
+        away = float(np.linalg.norm(given.vector - best.vector) / np.linalg.norm(given.vector))
+        assert away / 20 < away <= max_margin.doubt(rows, given) < 1
+
+
+def test_the_doubt_is_attained():
+    """min |v| s.t. v_1 >= 1 is (1, 0); (1, t) is off by t, and |v|^2 - |v*|^2 = t^2."""
+    rows = np.array([[1.0, 0.0]])
+    given = max_margin.Separator(np.array([1.0, 0.5]), np.array([1.0]), 0.0)
+    assert max_margin.doubt(rows, given) == pytest.approx(0.5 / np.sqrt(1.25), abs=1e-9)

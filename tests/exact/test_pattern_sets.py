@@ -85,6 +85,30 @@ def test_the_sign_of_zero_is_minus_one():
     assert max_pooling.error_rate(np.array([0.0]), np.array([-1])) == 0
 
 
+def test_an_output_of_uncertain_sign_is_right_in_the_least_error_and_wrong_in_the_largest():
+    rng = np.random.default_rng(5)
+    scores, readout = rng.standard_normal((30, 6)), rng.standard_normal(30)
+    exact = pattern_sets.exact_error(scores, readout, 4)
+    assert pattern_sets.error_range(scores, readout, 4) == pytest.approx((exact, exact), abs=1e-12)
+    pooled = pattern_sets.features(scores)
+    cosine = np.abs(pooled @ readout) / (np.linalg.norm(pooled, axis=2) * np.linalg.norm(readout))
+    possible = pattern_sets.law(4, 6) > 0
+    nearest = np.sort(cosine[:, possible].ravel())
+    low, high = pattern_sets.error_range(scores, readout, 4, (nearest[0] + nearest[1]) / 2)
+    label, mask = np.argwhere(cosine == nearest[0])[0]
+    assert low <= exact <= high
+    assert high - low == pytest.approx(pattern_sets.joint_law(4, 6)[label, mask], abs=1e-12)
+    assert pattern_sets.error_range(scores, readout, 4, 1.0) == pytest.approx((0, 1), abs=1e-12)
+
+
+def test_a_tie_up_to_rounding_has_no_certain_sign_and_no_feature_has_a_certain_one():
+    pooled = np.array([[0.1, 0.2, 0.3], [0.1, 0.2, 0.4], [0.0, 0.0, 0.0]])
+    readout = np.array([1.0, 1.0, -1.0])  # 0.1 + 0.2 - 0.3 is 5.6e-17 here
+    assert pooled[0] @ readout != 0
+    np.testing.assert_array_equal(pattern_sets.unsure(pooled, readout, 0.0), [True, False, False])
+    assert not pattern_sets.unsure(pooled, 0 * readout, 0.5).any()
+
+
 def test_features_and_outputs_agree_whatever_the_block(monkeypatch):
     rng = np.random.default_rng(4)
     scores, readout = rng.standard_normal((11, 6)), rng.standard_normal(11)

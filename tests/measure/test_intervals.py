@@ -12,6 +12,7 @@ from whyconv.measure.intervals import (
     flag_rate,
     is_share,
     mean_interval,
+    median_interval,
     paired_difference,
     rate_interval,
     share_interval,
@@ -59,6 +60,19 @@ def test_a_value_that_is_not_finite_is_not_dropped(bad):
     got = mean_interval([0.1, bad, 0.2])
     assert math.isnan(got.mean)
     assert (got.low, got.high, got.count) == (-math.inf, math.inf, 3)
+
+
+def test_a_median_covers_what_it_promises_whatever_the_law_and_outliers_do_not_move_it():
+    rng = np.random.default_rng(9)
+    for sample, truth in ((rng.standard_cauchy, 0.0), (rng.exponential, math.log(2))):
+        drawn = sample(size=(2000, 40))
+        covered = np.mean([truth in median_interval(values) for values in drawn])
+        assert 0.945 < covered < 0.98  # 0.962, by the binomial law
+    values = [*range(1, 41)]
+    plain, far = median_interval(values), median_interval([*values[:-5], *[1e9] * 5])
+    assert (plain.mean, plain.low, plain.high, plain.count) == (20.5, 14, 27, 40) and far == plain
+    assert median_interval(range(5)).low == -math.inf and median_interval(range(6)).low == 0
+    assert median_interval([*range(9), math.inf]).high == math.inf
 
 
 def test_nothing_has_no_mean():

@@ -37,6 +37,8 @@ class Claim(Piece):
     reference: ClassVar[str]
     """Where the statement is found: ``"Brutzkus & Globerson, Lemma 5.2"``."""
     provenance: ClassVar[Provenance] = "paper"
+    trials: ClassVar[bool] = False
+    """Whether it runs trials of a study, in workers."""
     expected: ClassVar[Verdict]
     """The recorded verdict; ``whyconv check`` fails on any other."""
     broken: ClassVar[str | Mapping[str, str]]

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from math import comb
 
-from whyconv.lazy import Floats, Ints, np
+from whyconv.lazy import Floats, Ints, NDArray, np
 
 _BLOCK = 1 << 22
 """Entries of one table of maxima (32 MB); larger problems are split by channels."""
@@ -105,3 +105,27 @@ def exact_error(scores: Floats, readout: Floats, positions: int) -> float:
     positive, negative = outputs(scores, readout)
     wrong = np.stack([positive <= 0, negative > 0])
     return float(joint_law(positions, scores.shape[1])[wrong].sum())
+
+
+def error_range(scores: Floats, readout: Floats, positions: int, doubt: float = 0.0) -> tuple[float, float]:
+    """Least and largest :func:`exact_error` of all readouts a' with |a' - a| <= ``doubt`` |a|.
+
+    No decision depends on the last bit: a set whose output has no certain sign (:func:`unsure`) counts as
+    right in the least error and as wrong in the largest. Memory: channels * 2^(l-1) numbers.
+    """
+    pooled = features(scores)
+    values = pooled @ readout
+    wrong, open_ = np.stack([values[0] <= 0, values[1] > 0]), unsure(pooled, readout, doubt)
+    chances = joint_law(positions, scores.shape[1])
+    return float(chances[wrong & ~open_].sum()), float(chances[wrong | open_].sum())
+
+
+def unsure(pooled: Floats, readout: Floats, doubt: float) -> NDArray:
+    """Where N = z . a may have the other sign for some a' with |a' - a| <= ``doubt`` |a|, or by rounding.
+
+    Where |N| <= (doubt + (k + 2) 2^-52) |a| |z|, z the last axis of ``pooled``, of length k; never if z = 0,
+    since N = 0 then for every a'.
+    """
+    rounding = (len(readout) + 2) * float(np.finfo(np.float64).eps)
+    reach = (doubt + rounding) * np.linalg.norm(readout) * np.linalg.norm(pooled, axis=-1)
+    return (np.abs(pooled @ readout) <= reach) & (reach > 0)

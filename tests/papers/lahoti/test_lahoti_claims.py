@@ -31,7 +31,7 @@ def test_the_routes_agree_to_rounding():
 
 
 def test_every_claim_that_draws_draws_twenty_times_or_more():
-    seeds = (two_step.SEEDS, two_step.MORE, equivariance.ROUNDS, equivariance.STARTS, risk.SEEDS, floor.SEEDS)
+    seeds = (two_step.SEEDS, two_step.ONCE, equivariance.ROUNDS, equivariance.STARTS, risk.SEEDS, floor.SEEDS)
     assert min(seeds) >= 20
 
 
@@ -85,7 +85,7 @@ def test_step_one():
 
 def test_the_formula_of_step_one_is_off_where_examples_are_few():
     """The reason for m >= 10 k."""
-    runs = two_step._run("lcn", (20, 20, 0.1), 50, fresh=False, steps=1)
+    runs = two_step._run("lcn", (20, 20, 0.1), 50, range(two_step.SEEDS), fresh=False, steps=1)
     assert runs.first.mean() / 0.6202 - 1 == pytest.approx(-0.113, abs=0.03)
 
 
@@ -119,7 +119,8 @@ def test_the_ball_puts_the_quoted_threshold_between_noise_and_signal_and_the_sph
     bias = TwoStep().first_bias((k, d))
     length = sqrt(1 / k**2 + sigma**2 * d / (m / 2))
     assert sigma * length < bias < 1 / k < sigma
-    ball, sphere = (two_step._run("lcn", (k, d, sigma), m, normalise=kind) for kind in ("ball", "sphere"))
+    given = "lcn", (k, d, sigma), m, range(two_step.SEEDS)
+    ball, sphere = (two_step._run(*given, normalise=kind) for kind in ("ball", "sphere"))
     assert ball.second.mean() > sphere.second.mean() + 0.1
 
 
@@ -132,10 +133,10 @@ def test_rotations_that_go_unnoticed_and_those_that_do_not():
     ):
         assert numbers[name] < 1e-13
     assert 0.1 < numbers["FCN + Adam under O(kd), to differ, least"] < 3
-    assert numbers["CNN: risk on data as they are"].mean == pytest.approx(0.098, abs=0.005)
-    assert 0.4 < numbers["CNN: risk on data rotated by O(d)^k"].mean < 0.8
-    assert numbers["LCN: risk on data as they are"].mean == pytest.approx(0.109, abs=0.005)
-    assert 0.16 < numbers["LCN: risk on data rotated by O(kd)"].mean < 0.2  # no better than linear, 1/6
+    assert numbers["CNN: median risk on data as they are"].mean == pytest.approx(0.098, abs=0.005)
+    assert 0.4 < numbers["CNN: median risk on data rotated by O(d)^k"].mean < 0.8
+    assert numbers["LCN: median risk on data as they are"].mean == pytest.approx(0.109, abs=0.005)
+    assert 0.16 < numbers["LCN: median risk on data rotated by O(kd)"].mean < 0.2  # linear: 1/6
     assert numbers["least relative change of the weights"] > 0.1
     broken = control("lahoti.equivariance", "adam").numbers
     assert broken["FCN under O(kd): predictions differ by"] > 0.1
@@ -160,6 +161,23 @@ def test_one_dead_run_is_enough_to_prove_nothing(monkeypatch):
     assert Equivariance().check().verdict == "holds"
     monkeypatch.setattr(_Run, "alive", lambda run, answers: run.w.ndim > 1)  # all but the CNN's
     assert Equivariance().check().verdict == "undecided"
+
+
+def test_a_start_that_does_not_learn_is_replaced_before_its_twin_is_run(monkeypatch):
+    monkeypatch.setattr(equivariance, "ROUNDS", 2)
+    plain, seen = _Run.alive, []
+
+    def first_of_three_dies(run, answers):
+        seen.append(run)
+        return len(seen) % 3 != 1 and plain(run, answers)
+
+    monkeypatch.setattr(_Run, "alive", first_of_three_dies)
+    rng, world = np.random.default_rng(0), equivariance._world(np.random.default_rng(1))
+    start, runs = equivariance._learning("cnn", world, "gd", equivariance.RATE, rng)
+    assert len(runs) == 2 and seen == runs
+    assert runs[1].moved == np.linalg.norm(runs[1].w - start) / np.linalg.norm(start)
+    monkeypatch.setattr(_Run, "alive", lambda run, answers: False)
+    assert len(equivariance._learning("cnn", world, "gd", equivariance.RATE, rng)[1]) == equivariance.TRIES
 
 
 def test_what_counts_as_learning():

@@ -373,6 +373,7 @@ ITERATED = {1: (0.7, 0.9), 2: (0.8, 0.3), 3: (0.8, 0.3), 10: (0.8, 0.3)}
     "changes, verdicts",
     [
         ({}, ("consistent", "fails")),
+        ({3: (0.7, 0.3), 10: (0.7, 0.3)}, ("fails", "consistent")),
         ({10: (0.7, 0.3)}, ("fails", "fails")),
         ({10: (0.8, 0.4)}, ("fails", "fails")),
         ({10: (0.75, 0.3)}, ("undecided", "fails")),
@@ -708,8 +709,8 @@ def test_figures_of_the_grids_at_every_stage(name):
     ("vary-sigma", "values=[-0.1,0.1]", "sigma = -0.1 was given: input should be greater than 0"),
     ("several-signals", "count=21", "signals = 21 do not fit into patches = 20; take signals <="),
     ("several-signals", "count=1", "greater than or equal to 2"),
-    ("two-iterations", "iterations=[2,3,10]", "must be 1, 2 and larger numbers, increasing, as in"),
-    ("two-iterations", "iterations=[1,2]", "must be 1, 2 and larger numbers, increasing, as in"),
+    ("two-iterations", "iterations=[2,3,10]", "must be 1, 2, 3 and larger numbers, increasing, as in"),
+    ("two-iterations", "iterations=[1,2,3]", "must be 1, 2, 3 and larger numbers, increasing, as in"),
     ("deep-signal", "values=[20,10]", "increasing numbers above 0, as in"),
     ("uneven-noise", "values=[0.5,2]", "uneven = 0.5 was given: input should be greater than or equal to 1"),
     ("partial-sharing", "groups=[4,2]", "two or more increasing numbers above 0, as in"),

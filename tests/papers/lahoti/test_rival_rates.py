@@ -90,6 +90,19 @@ def test_one_more_logarithm_is_within_the_tolerance():
     assert upper.growth(1, 1, *CENTRE) == (pytest.approx(1 + 2 * local), pytest.approx(1 + 2 * local))
 
 
+def test_the_study_judges_by_its_own_thresholds(monkeypatch):
+    """Those that are frozen: in k 0.1 above what the rate allows, in sigma 0.3 off."""
+    rates = study()
+    monkeypatch.setattr(type(rates), "found", lambda self, table, name: measured(1.35, 0.5, 2.3, 0.02))
+
+    def verdict(**changes):
+        monkeypatch.setattr(type(rates), "thresholds", {"in k and d": 0.25, "in sigma": 0.5, **changes})
+        return rates.compared(None, CNN, "upper", Rate("k", ((1, 0),))).verdict
+
+    assert verdict() == "fails" and verdict(**{"in k and d": 2.0}) == "consistent"
+    assert verdict(**{"in k and d": 2.0, "in sigma": 0.2}) == "fails"
+
+
 def test_controls_must_all_be_rejected():
     made = {verdict: Evidence(verdict, {verdict: 1}) for verdict in ("fails", "undecided", "consistent")}
     assert all_rejected(made["fails"], made["fails"]).verdict == "fails"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from whyconv.exact.margins.margin_path import path
-from whyconv.lazy import Floats, np
+from whyconv.lazy import Floats, np, optimize
 
 Pair = tuple[Floats, Floats]
 """A vector v and multipliers lambda."""
@@ -24,7 +24,8 @@ def proposals(units: Floats, sides: Floats) -> Iterator[list[Pair]]:
     """Candidates, the fastest solver first, each followed by its :func:`polished` forms.
 
     1. An interior point method. 2. The same without its test for infeasibility, which errs for nearly
-    separable rows. 3. The path of soft margins, which shares nothing with it.
+    separable rows. 3. The path of soft margins, which shares nothing with it. 4. A linear program, for rows
+    that cannot be separated: the others may leave a combination that is not short enough to prove it.
     """
     for patient in (False, True):
         pair = interior_point(units, sides, patient)
@@ -32,6 +33,21 @@ def proposals(units: Floats, sides: Floats) -> Iterator[list[Pair]]:
     for vector, multipliers in path(units / sides[:, None]):
         pair = vector, multipliers / sides
         yield [pair, *polished(units, sides, *pair)]
+    yield [(np.zeros(units.shape[1]), each) for each in vanishing(units)]
+
+
+def vanishing(units: Floats) -> list[Floats]:
+    """Multipliers with sum 1 and units.T lambda = 0, if the simplex method finds any.
+
+    In as many coordinates as the rows have rank, so few of them are positive. Cost: that of a linear program
+    with a variable for each row.
+    """
+    left, values, _ = np.linalg.svd(units, full_matrices=False)
+    kept = values > CUTOFF * values[0]
+    equations = np.vstack([(left[:, kept] * values[kept]).T, np.ones(len(units))])
+    sides = np.append(np.zeros(int(kept.sum())), 1.0)
+    found = optimize.linprog(np.zeros(len(units)), A_eq=equations, b_eq=sides, method="highs-ds")
+    return [] if found.x is None else [found.x]
 
 
 def interior_point(units: Floats, sides: Floats, patient: bool = False) -> Pair:

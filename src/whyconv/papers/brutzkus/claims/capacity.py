@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from itertools import pairwise
 from typing import ClassVar
 
-from whyconv.claims import Claim
+from whyconv.claims import Claim, Instance
+from whyconv.claims.seeds import generator
 from whyconv.exact import pattern_sets
 from whyconv.exact.rank import rank_modulo
 from whyconv.lazy import Ints, NDArray, np
@@ -31,7 +33,7 @@ class Theorem42(Claim, name="brutzkus.thm4.2"):
     }
 
     def decide(self, broken: str) -> Evidence:
-        rng = np.random.default_rng(42)
+        rng = generator(42)
         tried, largest, miss, gap = 0, 0, 0.0, 0.0
         for positions in range(2, 11):
             size = 2 ** (positions - 1)
@@ -72,6 +74,24 @@ class Theorem42(Claim, name="brutzkus.thm4.2"):
             },
         )
 
+    def stress(self, seed: int) -> Mapping[str, Instance]:
+        rng = np.random.default_rng([42, seed])
+        positions = int(rng.integers(2, 10))
+        size = int(printed.theorem_4_2_points(positions))
+        labels = rng.choice([1.0, -1.0], size)
+        basis = max_pooling.random_patterns(rng, 2 * positions, 2 * positions)
+        inputs = max_pooling.embed(shattering.shattered_points(positions, rng.integers(0, 2, size)), basis)
+        scores, readout = shattering.shattering_network(shattering.coefficients(labels), positions)
+        values = max_pooling.forward(scores @ basis, readout, inputs)
+        right = int((np.where(values.round(6) > 0, 1, -1) == labels).sum())
+        few = 2 + seed % 4
+        rank, _ = _features(rng, few, 2 * few, _pooled)
+        least = float(printed.theorem_4_2_dimension(2 * few))
+        return {
+            "2^(d/2-1) / inputs with their random label": Instance(size / max(right, 0.5), {"n": positions}),
+            "2^(d/2-1) / shattered inputs": Instance(least / rank, {"n": few}),
+        }
+
 
 class ExactDimension(Claim, name="brutzkus.vcdim"):
     """On the support of D the VC dimension is 2 sum_{1<=s<=min(n-1,l-2)} C(l-2,s), far above 2^(d/2 - 1).
@@ -91,23 +111,12 @@ class ExactDimension(Claim, name="brutzkus.vcdim"):
     }
 
     def decide(self, broken: str) -> Evidence:
-        def pool(filters: NDArray, inputs: NDArray) -> NDArray:
-            """Integer activations, pooled by the network's own maximum or by a sum."""
-            if broken == "sum":
-                return np.maximum(inputs @ filters.T, 0).sum(axis=1).round().astype(int)
-            return max_pooling.pooled(filters, inputs).round().astype(int)
-
-        rng = np.random.default_rng(43)
+        rng = generator(43)
+        pool = _summed if broken == "sum" else _pooled
         numbers: dict[str, int] = {}
         holds, rank, distinct = True, 0, 0
         for positions, patterns in ((3, 5), (5, 4), (4, 3), (2, 7), (2, 4), (3, 6), (4, 8), (5, 10)):
-            basis = max_pooling.random_patterns(rng, patterns, patterns)
-            inputs = max_pooling.embed(max_pooling.support(positions, patterns)[0], basis)
-            singles = pool(basis, inputs)
-            _, first = np.unique(singles, axis=0, return_index=True)
-            subsets = (np.arange(1, 2**patterns)[:, None] >> np.arange(patterns)) & 1
-            table = pool(subsets @ basis, inputs[first])
-            rank, distinct = rank_modulo(table), len(first)
+            rank, distinct = _features(rng, positions, patterns, pool)
             closed = shattering.vc_dimension(positions, patterns) + (2 if broken == "empty" else 0)
             holds &= rank == distinct == closed
             if patterns == 2 * positions:
@@ -119,6 +128,44 @@ class ExactDimension(Claim, name="brutzkus.vcdim"):
             "Theorem 4.2, d = 10": int(printed.theorem_4_2_dimension(10)),
         }
         return Evidence("holds" if holds else "fails", numbers)
+
+    def stress(self, seed: int) -> Mapping[str, Instance]:
+        rng = np.random.default_rng([43, seed])
+        positions, patterns = int(rng.integers(2, 6)), int(rng.integers(3, 10))
+        where = {"n": positions, "l": patterns}
+        closed = shattering.vc_dimension(positions, patterns)
+        rank, _ = _features(rng, positions, patterns, _pooled)
+        inputs = max_pooling.embed(max_pooling.support(positions, patterns)[0], np.eye(patterns))
+        filters = rng.standard_normal((32, patterns))
+        apart = len(np.unique(max_pooling.pooled(filters, inputs).round(9), axis=0))
+        return {
+            "closed form / shattered inputs": Instance(closed / rank, where),
+            "inputs that random filters tell apart / closed form": Instance(apart / closed, where),
+        }
+
+
+def _pooled(filters: NDArray, inputs: NDArray) -> NDArray:
+    """Integer activations, pooled by the network's own maximum."""
+    return max_pooling.pooled(filters, inputs).round().astype(int)
+
+
+def _summed(filters: NDArray, inputs: NDArray) -> NDArray:
+    """Integer activations, pooled by a sum."""
+    return np.maximum(inputs @ filters.T, 0).sum(axis=1).round().astype(int)
+
+
+def _features(
+    rng: np.random.Generator, positions: int, patterns: int, pool: Callable[[NDArray, NDArray], NDArray]
+) -> tuple[int, int]:
+    """The rank of the features of all filters "sum of some patterns"; how many inputs patterns tell apart.
+
+    As many inputs as the rank are shattered; inputs that no filter tells apart are not.
+    """
+    basis = max_pooling.random_patterns(rng, patterns, patterns)
+    inputs = max_pooling.embed(max_pooling.support(positions, patterns)[0], basis)
+    _, first = np.unique(pool(basis, inputs), axis=0, return_index=True)
+    subsets = (np.arange(1, 2**patterns)[:, None] >> np.arange(patterns)) & 1
+    return rank_modulo(pool(subsets @ basis, inputs[first])), len(first)
 
 
 class BadErm(Claim, name="brutzkus.bad-erm"):
@@ -186,6 +233,16 @@ class BadErm(Claim, name="brutzkus.bad-erm"):
                 "least growth when d grows by 2": growth,
             },
         )
+
+    def stress(self, seed: int) -> Mapping[str, Instance]:
+        n = 3 + seed % 30
+        errors = [shattering.unseen_mass(size, 2 * size, 16 * size) for size in (n, n + 1)]
+        needed = [shattering.samples_for_error(size, 2 * size, 0.25) for size in (n, n + 1)]
+        where = {"d": 2 * n}
+        return {
+            "expected error at m = 8 d: of d / of d + 2": Instance(errors[0] / errors[1], where),
+            "twice the examples for error 1/4: of d / of d + 2": Instance(2 * needed[0] / needed[1], where),
+        }
 
 
 def _counts_of_half(indices: Ints, labels: Ints, patterns: int) -> Ints:

@@ -7,6 +7,7 @@ from itertools import combinations_with_replacement
 from typing import Any, ClassVar
 
 from whyconv.claims import Claim, Instance
+from whyconv.claims.seeds import generator
 from whyconv.exact import pattern_sets
 from whyconv.exact.margins import max_margin
 from whyconv.lazy import Floats, NDArray, np
@@ -84,7 +85,7 @@ def _least_linear(positions: int, patterns: int, places: Sequence[int]) -> float
     """min |w|^2 s.t. y w . x >= 1 over the inputs whose discriminative pattern is at one of ``places``."""
     indices, labels = max_pooling.support(positions, patterns)
     allowed = np.isin((indices < 2).argmax(axis=1), list(places))
-    basis = max_pooling.random_patterns(np.random.default_rng(61), patterns, patterns + 1)
+    basis = max_pooling.random_patterns(generator(61), patterns, patterns + 1)
     inputs = max_pooling.embed(indices[allowed], basis).reshape(int(allowed.sum()), -1)
     return max_margin.least_norm(labels[allowed, None] * inputs).norm2
 

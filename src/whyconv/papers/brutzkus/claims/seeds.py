@@ -1,11 +1,9 @@
-"""The seeds of the claims that draw: ``COUNT`` of them, from ``FIRST`` on."""
+"""The seeds of the claims that draw: twenty, from 100 on."""
 
 from __future__ import annotations
 
-FIRST = 100
-COUNT = 20
+from whyconv.claims.seeds import draw_seeds
 
 
 def seeds() -> range:
-    """The seeds, read when a claim is decided."""
-    return range(FIRST, FIRST + COUNT)
+    return draw_seeds(20, first=100)

@@ -16,6 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from whyconv.claims import Claim, Provenance
+from whyconv.claims.seeds import offset
 from whyconv.lazy import pd
 from whyconv.measure.scaling import exponents
 from whyconv.papers.lahoti.exact.rates import RATES, Rate
@@ -39,19 +40,19 @@ STARS: Mapping[str, tuple[Place, ...]] = {
 """Where growth is measured; the order of the three networks is measured at those of the FCN."""
 
 
-def part() -> FullyConnected:
+def part(first_seed: int) -> FullyConnected:
     """``lahoti.fcn``, and CNN and LCN at further places."""
     places = {name: (*SMALL, *STARS[name]) for name in (CNN, LCN)}
     changes = {"places": {**places, FCN: SMALL, ROTATED: SMALL[:1]}, "sizes.resolution": 0.4}
-    changes |= {"arms.CNN.seeds": 12, "arms.CNN.largest_m": 400}
+    changes |= {"arms.CNN.seeds": 12, "arms.CNN.largest_m": 400, "first_seed": first_seed}
     study: Any = configure("lahoti.fcn", "quick", changes)
     return study
 
 
 @cache
-def measured() -> tuple[FullyConnected, pd.DataFrame]:
+def measured(first_seed: int) -> tuple[FullyConnected, pd.DataFrame]:
     """The study and the table of its trials, from a run in a folder of its own."""
-    study = part()
+    study = part(first_seed)
     with TemporaryDirectory(prefix="whyconv-check-") as folder:
         summary = complete(study, folder)
     return study, study.table(summary.points, summary.rows)
@@ -60,6 +61,7 @@ def measured() -> tuple[FullyConnected, pd.DataFrame]:
 class _Rate(Claim):
     """A rate as a bound on a network's m*; the controls are rates that miss it by a factor."""
 
+    trials: ClassVar[bool] = True
     provenance: ClassVar[Provenance] = "reconstructed"
     expected: ClassVar[Verdict] = "undecided"
     network: ClassVar[str]
@@ -69,7 +71,7 @@ class _Rate(Claim):
     """The rates of the controls."""
 
     def decide(self, broken: str) -> Evidence:
-        study, table = measured()
+        study, table = measured(offset())
         rate = self.near[broken] if broken else RATES[self.bound]
         star, numbered = STARS[self.network], study.numbered()
         needed = {
@@ -176,11 +178,12 @@ class Ordering(Claim, name="lahoti.ordering"):
     counts as more than the largest m; *undecided* if that lies below what the LCN needs.
     """
 
+    trials: ClassVar[bool] = True
     reference: ClassVar[str] = "Lahoti et al., the separation"
     provenance: ClassVar[Provenance] = "reconstructed"
     expected: ClassVar[Verdict] = "consistent"
     broken: ClassVar = "the CNN where every patch is rotated by a matrix of its own"
 
     def decide(self, broken: str) -> Evidence:
-        study, table = measured()
+        study, table = measured(offset())
         return study.order(table, ROTATED if broken else CNN)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from whyconv import execution
 from whyconv.claims import Claim
+from whyconv.claims.seeds import draw_seeds
 from whyconv.exact.signal import bayes
 from whyconv.exact.signal.law import SignalLaw
 from whyconv.exact.signal.risk import population_risk
@@ -130,7 +131,7 @@ def _compared(case: _Case, number: int, broken: str) -> _Compared:
     k, d, sigma = case.patches, case.patch_dim, case.sigma
     task = build("task", {"name": "signal", "patches": k, "patch_dim": d, "sigma": sigma})
     gaps, risks, off = [], [], []
-    for seed in range(SEEDS):
+    for seed in draw_seeds(SEEDS):
         rng = np.random.default_rng([number, seed, 2])
         signal, drawn = _by_task(task, seed) if k <= SAMPLED else (unit(d, seed), None)
         filters = _filters(case, signal, seed)
@@ -200,7 +201,7 @@ class Bayes(Claim, name="lahoti.bayes"):
         stated = STATED[broken]
         apart, signs, drawn = [], 0, 0
         for number, (k, d, sigma) in enumerate(((10, 5, 0.3), (20, 20, 0.3), (4, 8, 1.0), (10, 20, 0.1))):
-            for seed in range(SEEDS):
+            for seed in draw_seeds(SEEDS):
                 signal = unit(d, seed)
                 rng = np.random.default_rng([number, seed])
                 x, _ = oracle_signal.draw(signal, k, sigma, 100, rng)
@@ -209,7 +210,7 @@ class Bayes(Claim, name="lahoti.bayes"):
                 apart += [float(np.abs(given - scenes).max()), float(np.abs(ours - scenes).max())]
                 signs += int((np.sign(given) != np.sign(scenes)).sum())
                 drawn += len(x)
-        every = [_errors(stated, seed) for seed in range(SEEDS)]
+        every = [_errors(stated, seed) for seed in draw_seeds(SEEDS)]
         rule = np.array([each["stated"] for each in every])
         surprise = mean_interval(rule - [each["predicted"] for each in every], 0.9999)
         excess = {

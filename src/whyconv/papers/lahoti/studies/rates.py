@@ -19,8 +19,7 @@ from whyconv.papers.lahoti.exact.rates import RATES, RIVALS, Rate
 from whyconv.papers.lahoti.studies.places import LARGER, Place, PlacesStudy, proportional
 from whyconv.papers.lahoti.studies.rivals import (
     DIRECTIONS,
-    SIGMA_TOLERANCE,
-    TOLERANCE,
+    TOLERANCES,
     Kind,
     all_rejected,
     compared,
@@ -141,7 +140,7 @@ class Rates(PlacesStudy, name="lahoti.rates"):
         f"{FAIR} Two steps: half of the data for each, unit ball, quoted constants. No growth of a learner "
         "on a finite range can prove a bound over all algorithms and sizes: it agrees or contradicts it."
     )
-    thresholds: ClassVar[Mapping[str, float]] = {"in k and d": TOLERANCE, "in sigma": SIGMA_TOLERANCE}
+    thresholds: ClassVar[Mapping[str, float]] = TOLERANCES
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
         "quick": {},
         "paper": {
@@ -205,7 +204,7 @@ class Rates(PlacesStudy, name="lahoti.rates"):
         found = self.found(table, name)
         if found is None:
             return Evidence("undecided", {f"{name}: too few places measured for three exponents": True})
-        return compared(kind, rate, found, middle(self.places[name]), name)
+        return compared(kind, rate, found, middle(self.places[name]), name, self.thresholds)
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         bounds = [each for each in BOUNDS if each[0] in self.arms]
@@ -235,8 +234,9 @@ class Rates(PlacesStudy, name="lahoti.rates"):
             )
             for rate in RIVALS[NETWORK[name]]:
                 kinds: tuple[Kind, ...] = ("upper", "lower", "growth")
+                centre = middle(self.places[name])
                 told = {
-                    kind: compared(kind, rate, found, middle(self.places[name])).verdict for kind in kinds
+                    kind: compared(kind, rate, found, centre, name, self.thresholds).verdict for kind in kinds
                 }
                 rivals.append({"arm": name, "rate": rate.formula, **told})
         made = {"Exponents of m*": pd.DataFrame(lines), "Rates": pd.DataFrame(rivals)} if lines else {}

@@ -25,7 +25,7 @@ from whyconv.measure.scaling import Exponent
 from whyconv.papers.lahoti.exact.rates import Rate
 from whyconv.verdict import Evidence, Verdict, above, below, within, worst
 
-TOLERANCE, SIGMA_TOLERANCE = 0.25, 0.5
+TOLERANCES: Mapping[str, float] = {"in k and d": 0.25, "in sigma": 0.5}
 Kind = Literal["upper", "lower", "growth"]
 RAYS: Mapping[str, tuple[float, float]] = {"k": (1, 0), "d": (0, 1), "k and d": (1, 1)}
 """The exponents of k and d in t along each ray."""
@@ -37,23 +37,29 @@ DIRECTIONS: Mapping[str, Mapping[str, float]] = {
 
 
 def compared(
-    kind: Kind, rate: Rate, found: Mapping[str, Exponent], centre: tuple[float, float], arm: str = ""
+    kind: Kind,
+    rate: Rate,
+    found: Mapping[str, Exponent],
+    centre: tuple[float, float],
+    arm: str = "",
+    tolerances: Mapping[str, float] = TOLERANCES,
 ) -> Evidence:
     """Whether the exponents of the rays that were measured contradict the rate.
 
     ``centre``: the geometric means of k and d over the places, where logarithms get their local exponent.
+    ``tolerances``: the thresholds of the study that judges.
     """
-    parts, prefix = [], f"{arm}: " if arm else ""
+    parts, prefix, tolerance = [], f"{arm}: " if arm else "", tolerances["in k and d"]
     for ray, each in found.items():
         name = f"{prefix}exponent of m* in {ray}"
         if ray == SIGMA:
-            parts.append(within(SIGMA_TOLERANCE, rate.noise, each, name))
+            parts.append(within(tolerances["in sigma"], rate.noise, each, name))
             continue
         least, most = rate.growth(*RAYS[ray], *centre)
         if kind != "lower":
-            parts.append(below(most + TOLERANCE, each, name))
+            parts.append(below(most + tolerance, each, name))
         if kind != "upper":
-            parts.append(above(least - TOLERANCE, each, name))
+            parts.append(above(least - tolerance, each, name))
     return worst(*parts)
 
 

@@ -18,6 +18,7 @@ from math import inf
 from typing import Any, ClassVar
 
 from whyconv.claims import Claim, Instance
+from whyconv.claims.seeds import draw_seeds, generator
 from whyconv.lazy import NDArray, np
 from whyconv.papers.malach.exact import bounds, k_patterns, printed
 from whyconv.papers.malach.exact import online_descent as online
@@ -29,8 +30,6 @@ from whyconv.papers.malach.exact.transcription import differing
 from whyconv.papers.malach.exact.window_descent import Path, Ramp, descend, draw_counts
 from whyconv.verdict import Evidence, Verdict
 
-SEEDS = tuple(range(20))
-"""Each draws one problem at q = 40,000, one at q = 16 for both routes, and sequences for Theorem 10."""
 AGREE = 1e-12
 """The compressed and the plain descent may differ by this; they differ by about 1e-14 at most."""
 SLACK = 1 + 1e-9
@@ -62,7 +61,7 @@ def large_runs(seeds: Sequence[int], cap: float) -> tuple[Batch, Path, float, ND
     The probes are u* of Lemma 6, -u*, and two drawn readouts on all windows. sigma = clip(z, 0, ``cap``).
     """
     runs = drawn(4, 2, WIDE, seeds)
-    others = np.random.default_rng(9).standard_normal((len(runs.labels), 2, *runs.star.shape[1:])) / 400
+    others = generator(9).standard_normal((len(runs.labels), 2, *runs.star.shape[1:])) / 400
     probes = np.concatenate([runs.star[:, None], -runs.star[:, None], others], axis=1)
     step = step_size(4, WIDE, LONG)
     return runs, runs.descend(step, LONG, probes=probes, activation=Ramp(cap=cap)), step, probes
@@ -132,9 +131,9 @@ class Lemma8(Claim, name="malach.lemma8"):
     }
 
     def decide(self, broken: str) -> Evidence:
-        found, apart = cases(SEEDS, broken != "unbounded")
+        found, apart = cases(draw_seeds(), broken != "unbounded")
         ratios = {kind: _moves(each, broken) for kind, each in found.items()}
-        tall = drawn(4, 2, WIDE, SEEDS).descend(5e-9, 200, activation=COUNTEREXAMPLE)
+        tall = drawn(4, 2, WIDE, draw_seeds()).descend(5e-9, 200, activation=COUNTEREXAMPLE)
         counter = _moves([Case(tall, 5e-9, 4, 2, WIDE, COUNTEREXAMPLE.cap, 1.0)], broken)
         with_c, moved, sharp = (
             max(values) for values in list(zip(*ratios.values(), counter, strict=True))[:3]
@@ -152,7 +151,7 @@ class Lemma8(Claim, name="malach.lemma8"):
                 "largest |W - W0| / bound, drawn": ratios["drawn"][1],
                 "largest |W - W0| / bound, crowds": ratios["crowds"][1],
                 "largest |W - W0| / sharper bound": sharp,
-                "problems drawn": 2 * len(SEEDS),
+                "problems drawn": 2 * len(draw_seeds()),
                 "compressed and plain differ by": apart,
                 "transcriptions that differ": differ,
             },
@@ -222,7 +221,7 @@ class Lemma9(Claim, name="malach.lemma9"):
     }
 
     def decide(self, broken: str) -> Evidence:
-        found, apart = cases(SEEDS, broken != "unbounded")
+        found, apart = cases(draw_seeds(), broken != "unbounded")
         ratios = {kind: _shifts(each, broken) for kind, each in found.items()}
         worst, sharp = (max(values) for values in zip(*ratios.values(), strict=True))
         change = max(
@@ -238,7 +237,7 @@ class Lemma9(Claim, name="malach.lemma9"):
                 "the same, crowds": ratios["crowds"][0],
                 "largest |change of L| / sharper bound": sharp,
                 "largest |change of L|, small": change,
-                "problems drawn": 2 * len(SEEDS),
+                "problems drawn": 2 * len(draw_seeds()),
                 "compressed and plain differ by": apart,
                 "transcriptions that differ": differ,
             },
@@ -341,20 +340,20 @@ class Theorem10(Claim, name="malach.thm10"):
             "start": (first, start / 2, last),
             "distance": (first / 2, start, last),
         }.get(broken, self.HALVED)
-        runs, path, step, _ = large_runs(SEEDS, 1.0)
+        runs, path, step, _ = large_runs(draw_seeds(), 1.0)
         norms = np.sqrt((runs.norms(runs.star) ** 2).sum(axis=-1))
         large = [
             online.excess_of_losses(path.loss[:-1, r], path.probe_loss[:-1, r, 0], path.gradients[:, r], step,
                                     float(norms[r]), factors)
             for r in range(len(norms))
         ]  # fmt: skip
-        walks = small_walks(SEEDS, 1.0)
+        walks = small_walks(draw_seeds(), 1.0)
         plain = [
             online.excess_of_losses(w.plain.loss[:-1], w.plain.probe_loss[:-1, 0], w.plain.gradients, w.step,
                                     w.star_norm, factors)
             for w in walks
         ]  # fmt: skip
-        drawn = [_sequence(seed, broken == "concave", factors) for seed in SEEDS]
+        drawn = [_sequence(seed, broken == "concave", factors) for seed in draw_seeds()]
         attained = online.excess_of_equal_linear(np.array([1.0, -2.0, 0.5]), 0.75, 0.1, 50, factors)
         apart, differ = max(each.gap for each in walks), differing(_theorem_10_pairs())
         stated, halved = (max(values) for values in zip(*drawn, strict=True))
@@ -368,7 +367,7 @@ class Theorem10(Claim, name="malach.thm10"):
                 "with eta/2, the CNN's losses, q = 40,000": max(large),
                 "with eta/2, the plain CNN's losses, q = 16": max(plain),
                 "left / right side with eta/2, q = 40,000": float(_share(path, step, norms).max()),
-                "sequences drawn": 12 * len(SEEDS),
+                "sequences drawn": 12 * len(draw_seeds()),
                 "compressed and plain differ by": apart,
                 "transcriptions that differ": differ,
             },

@@ -7,14 +7,13 @@ from itertools import combinations
 from typing import ClassVar
 
 from whyconv.claims import Claim
+from whyconv.claims.seeds import draw_seeds
 from whyconv.exact.rank import rank_modulo
 from whyconv.lazy import NDArray, np
 from whyconv.papers.malach.exact.bit_networks import BitNetwork, all_inputs, consecutive
 from whyconv.papers.malach.exact.oracle_problem import Word, words
 from whyconv.verdict import Evidence, Verdict
 
-SEEDS = tuple(range(20))
-"""Each draws a CNN of every size."""
 SIZES = ((4, 2), (5, 2), (6, 3), (6, 5))
 
 
@@ -45,9 +44,9 @@ class Expressivity(Claim, name="malach.expressivity"):
     def decide(self, broken: str) -> Evidence:
         apart, unequal = 0.0, 0
         for n, k in SIZES:
-            for seed in SEEDS:
+            for seed in draw_seeds():
                 apart = max(apart, _embedding_gap(n, k, seed, broken))
-        for seed in SEEDS:
+        for seed in draw_seeds():
             unequal += not _equal_in_fractions(*SIZES[seed % len(SIZES)], seed, broken)
         sizes = [(n, n if broken == "whole" else k) for n, k in SIZES]
         ranks = [rank_modulo(_window_functions(n, k)) for n, k in sizes]
@@ -61,7 +60,7 @@ class Expressivity(Claim, name="malach.expressivity"):
         return Evidence(
             "holds" if inside and strict and agree and expressed else "fails",
             {
-                "CNNs drawn": len(SIZES) * len(SEEDS),
+                "CNNs drawn": len(SIZES) * len(draw_seeds()),
                 "CNN and FCN apart, tanh": apart,
                 "CNNs whose FCN differs, fractions": unequal,
                 "dimension of CNNs, n = 6, k = 3": ranks[2],

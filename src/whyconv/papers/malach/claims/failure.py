@@ -15,6 +15,7 @@ from math import comb, expm1, log, log1p
 from typing import ClassVar
 
 from whyconv.claims import Claim
+from whyconv.claims.seeds import draw_seeds
 from whyconv.exact.fourier.front import expected_square, partials
 from whyconv.lazy import Floats, np
 from whyconv.measure.intervals import Interval, rate_interval
@@ -26,10 +27,9 @@ from whyconv.papers.malach.exact.oracle_gradient import gradient_squares
 from whyconv.papers.malach.exact.transcription import differing
 from whyconv.verdict import Evidence, Verdict, kept
 
-SEEDS = tuple(range(20))
-"""Each draws a start: of a network that is trained, and of one whose gradient is measured."""
-TUNING = (1000, 1001, 1002)
-"""Seeds that only choose the step size."""
+STARTS = 80
+"""Networks that are trained: enough to decide a control in which a quarter learns in 996 of 1000 sets of
+seeds. With 20 it was not decided in 8 of 20 sets."""
 STEPS = (0.01, 0.03, 0.1)
 EPS = 0.1
 
@@ -58,11 +58,12 @@ class Stuck(Claim, name="malach.stuck"):
 
     def decide(self, broken: str) -> Evidence:
         learned: dict[int, Interval] = {}
+        tuning = draw_seeds(3, first=1000)
         slowest, first, same = 0, 0.0, True
         for n, k in ((4, 2), (8, 3)):
             steps = 1 if broken == "first" else n**3
-            step = _best_step(n, k) / (100 if broken == "tiny" else 1)
-            runs = [_train(n, k, step, steps, seed) for seed in SEEDS]
+            step = _best_step(n, k, tuning) / (100 if broken == "tiny" else 1)
+            runs = [_train(n, k, step, steps, seed) for seed in draw_seeds(STARTS)]
             learned[n] = rate_interval(sum(error <= EPS for _, error, _, _ in runs), len(runs))
             slowest = max(slowest, *(t for t, error, _, _ in runs if error <= EPS), 0)
             first = max(norm for _, _, norm, _ in runs) if n == 8 else 0.0
@@ -80,8 +81,8 @@ class Stuck(Claim, name="malach.stuck"):
                 "starts that learn, n = 4, k = 2": learned[4],
                 "starts that learn, n = 8, k = 3": learned[8],
                 "steps of the slowest that learns": slowest,
-                "step size, n = 4": _best_step(4, 2),
-                "step size, n = 8": _best_step(8, 3),
+                "step size, n = 4": _best_step(4, 2, tuning),
+                "step size, n = 8": _best_step(8, 3, tuning),
                 "largest |first gradient|^2, n = 8, q = 64": first,
                 "Theorem 12's bounds on its mean": 64
                 * float(exact.paper_bound(8, 3) + exact.readout_bound(8, 3)),
@@ -96,11 +97,11 @@ def _sum_of_bounds(n: int, k: int, q: int | Fraction) -> float:
 
 
 @cache
-def _best_step(n: int, k: int) -> float:
+def _best_step(n: int, k: int, tuning: Sequence[int]) -> float:
     """The step size with which most tuning seeds learn within n^3 steps; of several, the one soonest done."""
 
     def merit(step: float) -> tuple[int, int]:
-        runs = [_train(n, k, step, n**3, seed) for seed in TUNING]
+        runs = [_train(n, k, step, n**3, seed) for seed in tuning]
         return sum(error <= EPS for _, error, _, _ in runs), -sum(t for t, _, _, _ in runs)
 
     return max(STEPS, key=merit)
@@ -175,7 +176,7 @@ class Overwhelming(Claim, name="malach.overwhelming"):
             if bits <= 10:
                 signs &= float(q * sum(gradient_squares(n, k))) <= root
                 mean_share = max(mean_share, float(q) * _gaussian_mean(n, k) / root / promised)
-        rate, reached = _measured(SEEDS)
+        rate, reached = _measured(draw_seeds())
         counted = _counted(8, 3)
         differ = differing(_pairs())
         small = powers[10] >= 2 and powers[20] >= 2 * powers[10]

@@ -8,6 +8,7 @@ from functools import cache
 from typing import ClassVar
 
 from whyconv.claims import Claim
+from whyconv.claims.seeds import draw_seeds
 from whyconv.exact.fourier.front import partials
 from whyconv.lazy import NDArray, np
 from whyconv.measure.intervals import Interval, rate_interval
@@ -16,8 +17,6 @@ from whyconv.papers.malach.exact.initial_gradient import gaussian_square, normal
 from whyconv.verdict import Evidence, Verdict
 
 DTYPES: tuple[str, ...] = ("float16", "float32", "float64")
-SEEDS = tuple(range(20))
-"""Each draws a neuron at every n."""
 SIZES = (1024, 8192)
 CLOSE = 0.1
 """The two routes may differ by this share of a gradient; they differ by 0.05 at most."""
@@ -49,7 +48,7 @@ class FinitePrecision(Claim, name="malach.finite-precision"):
         sizes = {n: (n.bit_length() - 1) // (2 if broken else 1) for n in SIZES}
         words, shares, medians, gap, same = {}, {}, {}, 0.0, True
         for n in SIZES:
-            weights, exact, normal = _gradients(n, sizes[n], SEEDS)
+            weights, exact, normal = _gradients(n, sizes[n], draw_seeds())
             for dtype in DTYPES:
                 words[dtype, n], shares[dtype, n] = _word(weights, exact, sizes[n], dtype)
                 same &= words[dtype, n] == _word(weights, normal, sizes[n], dtype)[0]

@@ -8,6 +8,7 @@ from math import sqrt
 from typing import ClassVar, SupportsFloat
 
 from whyconv.claims import Claim, Instance
+from whyconv.claims.seeds import draw_seeds, generator
 from whyconv.lazy import np
 from whyconv.papers.malach.exact import bounds, k_patterns, oracle_problem, printed, window_features
 from whyconv.papers.malach.exact.runs import scarce
@@ -17,8 +18,6 @@ from whyconv.papers.malach.exact.window_features import Activation
 from whyconv.verdict import Evidence, Verdict, kept
 
 DELTA = 0.1
-SEEDS = tuple(range(20))
-"""Each draws a first layer for every k."""
 
 
 class Lemma6(Claim, name="malach.lemma6"):
@@ -61,7 +60,7 @@ class Lemma6(Claim, name="malach.lemma6"):
         for k in range(1, 11):
             error = max(error, window_features.worst_error_over_targets(k, clipped, bias(k)))
             failure = max(failure, bounds.union_failure(width(k), k) / DELTA)
-            for seed in SEEDS:
+            for seed in draw_seeds():
                 counts = np.random.default_rng([6, k, seed]).multinomial(width(k), np.full(2**k, 0.5**k))
                 enough = counts.min() >= float(printed.lemma_6_fewest_copies(k, width(k)))
                 good += bool(enough)
@@ -69,7 +68,7 @@ class Lemma6(Claim, name="malach.lemma6"):
                     norm = window_features.separator_norm(counts, k) / bounds.separator_bound(width(k), k)
                     low, high = min(low, 2 * norm), max(high, norm / limit)
         scarcest = max(_scarce_share(k) for k in range(1, 11)) / limit
-        rate = kept(good, 10 * len(SEEDS), 1 - DELTA, "starts with all |J_z| >= q 2^(-k-1)")
+        rate = kept(good, 10 * len(draw_seeds()), 1 - DELTA, "starts with all |J_z| >= q 2^(-k-1)")
         counted = max(
             bounds.failure_by_counting(width(k), k) / max(bounds.union_failure(width(k), k), 1e-300)
             for k in (1, 2)
@@ -77,7 +76,7 @@ class Lemma6(Claim, name="malach.lemma6"):
 
         residual, off = 0.0, 0.0
         for k, n_bits in ((1, 3), (2, 4), (3, 5), (4, 5)):
-            for seed in SEEDS if k < 4 else SEEDS[:4]:
+            for seed in draw_seeds() if k < 4 else draw_seeds(4):
                 worst, gap = _by_least_squares(
                     n_bits, k, bounds.width_needed(k, DELTA), clipped, bias(k), seed
                 )
@@ -85,7 +84,7 @@ class Lemma6(Claim, name="malach.lemma6"):
 
         last = k_patterns.labels(4, k_patterns.target("parity", 2), 3)[:, None]
         inputs = k_patterns.cube(4)
-        filters = k_patterns.cube(2)[np.random.default_rng(6).integers(4, size=200)] / 2
+        filters = k_patterns.cube(2)[generator(6).integers(4, size=200)] / 2
         short = window_features.features(filters, inputs, range(2), clipped, bias(2))
         affine = window_features.features(filters, inputs, range(3), Ramp(cap=2.0, shift=1.5), -0.5)
         as_printed = [window_features.least_norm_readouts(table, last)[1] for table in (short, affine)]

@@ -9,6 +9,7 @@ from math import log, log2
 from typing import ClassVar, SupportsFloat
 
 from whyconv.claims import Claim
+from whyconv.claims.seeds import draw_seeds
 from whyconv.lazy import NDArray, np
 from whyconv.measure.intervals import rate_interval
 from whyconv.papers.malach.claims.descent import small_walks
@@ -21,8 +22,6 @@ from whyconv.papers.malach.exact.window_descent import descend, outputs
 from whyconv.verdict import Evidence, Verdict, kept
 
 EPS, DELTA = 0.1, 0.1
-SEEDS = tuple(range(20))
-"""Each draws a problem and a sample."""
 FILTERS, STEPS = 65, 33
 """Constants with which the corrected orders of q and T keep Theorem 4's terms below eps/2; eps <= 0.1, n >=
 4."""
@@ -67,10 +66,10 @@ class Corollary5(Claim, name="malach.cor5"):
 
         four = sizes(4, 2, EPS, DELTA)
         samples = 3 if broken == "sample" else four.samples
-        loss, steps, errors = _learn(four.width, four.step, four.steps, samples, SEEDS)
+        loss, steps, errors = _learn(four.width, four.step, four.steps, samples, draw_seeds())
         learned = (loss <= EPS / 2) & (errors <= EPS)
-        rate = kept(int(learned.sum()), len(SEEDS), 1 - DELTA, "learned to accuracy eps")
-        apart, differ = max(each.gap for each in small_walks(SEEDS, 1.0)), differing(_pairs())
+        rate = kept(int(learned.sum()), len(draw_seeds()), 1 - DELTA, "learned to accuracy eps")
+        apart, differ = max(each.gap for each in small_walks(draw_seeds(), 1.0)), differing(_pairs())
         exact_powers = all(abs(q - 4) < 0.01 and abs(t - 2) < 0.01 for q, t in powers)
         corrected = exact_powers and least and orders <= 1 and not differ
         verdict: Verdict = "fails"
@@ -88,7 +87,7 @@ class Corollary5(Claim, name="malach.cor5"):
                 "q asked for, n = 4, k = 2, eps = 0.1": four.width,
                 "examples drawn": samples,
                 "steps until training loss eps/2, slowest run": steps,
-                "learned to accuracy eps": rate_interval(int(learned.sum()), len(SEEDS)),
+                "learned to accuracy eps": rate_interval(int(learned.sum()), len(draw_seeds())),
                 "compressed and plain differ by, q = 16": apart,
                 "transcriptions that differ": differ,
             },

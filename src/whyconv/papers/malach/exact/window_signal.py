@@ -32,9 +32,9 @@ def nearly_parity(bits: NDArray) -> NDArray:
     return bits.prod(axis=1) * (1 - 2 * (bits.min(axis=1) > 0))
 
 
-def by_backpropagation(target: Target, subset: Ints, windows: Ints, n_bits: int) -> Floats:
+def by_backpropagation(target: Target, subset: Ints, windows: Ints, n_bits: int, seed: int) -> Floats:
     """For each window the largest |dL/du^(j)| over 8 shared tanh filters N(0, 1), biases N(0, 1/4)."""
-    rng = np.random.default_rng(13)
+    rng = np.random.default_rng(seed)
     filters, bias = rng.normal(size=(1, 8, windows.shape[1])), rng.normal(0, 0.5, (1, 8))
     network = bit_networks.BitNetwork(windows, filters, bias, np.zeros((len(windows), 8)))
     inputs = bit_networks.all_inputs(n_bits)
