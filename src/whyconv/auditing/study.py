@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import ceil
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from whyconv.auditing.arms import ARMS, BAG, FCN, POOLED, SHARED_MAX, USUAL, WIDTHS, networks
+from whyconv.auditing.arms import (
+    ARMS,
+    BAG,
+    FCN,
+    LCN,
+    LOCAL_MAX,
+    LOCAL_MEAN,
+    POOLED,
+    SHARED_MAX,
+    USUAL,
+    WIDTHS,
+    networks,
+)
 from whyconv.auditing.phases import (
     CONTROL,
     FOREST,
@@ -40,10 +52,12 @@ REFERENCE_ROUNDS = 3
 class Audit(Study, name="audit"):
     """What locality, sharing and pooling would save on a user's own data.
 
-    References and the order test come first: the same sample in ``orders`` random orders. Then every arm
-    tunes its window (at the middle rate) and its rate, on inner splits of a seed used for nothing else, by
-    one rule: least mean outcome over two sizes. Then rounds, each a split of its own: all arms at all
-    ``sizes``, nested, and the controls. A round counts once it is whole.
+    References and the order test come first: the same sample in ``orders`` random orders. Then tuning, on
+    inner splits of a seed used for nothing else: the window of arms with filters of their own at every place
+    on the LCN, of arms that share them on the CNN with max-pooling (compiling every window for every arm
+    would take most of the time); then the rate of every arm by one rule, the least mean outcome over two
+    sizes. Then rounds, each a split of its own: all arms at all ``sizes``, nested, and the controls. A round
+    counts once it is whole.
 
     Adam in batches of 32, at most ``steps`` steps whatever the size, or until the training loss is at most
     ``tolerance``.
@@ -161,57 +175,54 @@ class Audit(Study, name="audit"):
         )
         return first, second
 
-    def candidates(self) -> Iterator[tuple[str, str, tuple[int | None, ...]]]:
-        """Entry of :func:`networks`, arm, and the windows to try."""
-        for arm in self.arms:
-            if arm == FCN:
-                for width in WIDTHS:
-                    yield f"{FCN} {width}", FCN, (None,)
-            else:
-                yield arm, arm, (None,) if arm == BAG else self.windows
+    def entries(self) -> list[tuple[str, str]]:
+        """Entries of :func:`networks` with their arms: the FCN has one for each of its widths."""
+        widths = [(f"{FCN} {width}", FCN) for width in WIDTHS] if FCN in self.arms else []
+        return [*widths, *((arm, arm) for arm in self.arms if arm != FCN)]
 
     def tuned(self, rows: Mapping[str, Row]) -> tuple[list[Point], dict[str, Setup] | None]:
-        """The trials of tuning, and what was chosen for every arm once all are in."""
-        points, found, open_ends = [], {}, False
-        for entry, arm, widths in self.candidates():
-            tried, chosen = self._tuned(entry, arm, widths, rows)
-            points += tried
-            if chosen is None:
-                open_ends = True
-            elif arm not in found or chosen.outcome < found[arm].outcome:
-                found[arm] = chosen
-        return points, None if open_ends else found
+        """The trials of tuning, and what was chosen for every arm once all are in.
 
-    def _tuned(
-        self, entry: str, arm: str, widths: tuple[int | None, ...], rows: Mapping[str, Row]
-    ) -> tuple[list[Point], Setup | None]:
-        """First the window at the middle rate and the larger size, then the rate at both sizes."""
-        seed, large = self.first_tuning_seed, self.tuning_sizes[-1]
-        points, window = [], widths[0]
-        if len(widths) > 1:
+        First windows at the middle rate and the larger size, then rates at both sizes.
+        """
+        points, chosen = self._windows(rows)
+        if chosen is None:
+            return points, None
+        found: dict[str, Setup] = {}
+        whole = True
+        for entry, arm in self.entries():
+            window = None if arm in (FCN, BAG) else chosen[window_of(arm)]
+            cells = [self._inner(entry, arm, window, m, self.middle) for m in self.tuning_sizes]
+            tried, rate = self.tuner.tune(cells, rows)
+            points += tried
+            if rate is None:
+                whole = False
+                continue
+            last = self._inner(entry, arm, window, self.tuning_sizes[-1], rate).points()
+            outcome = self._merit([rows[point.trial.key] for point in last])[0]
+            if arm not in found or outcome < found[arm].outcome:
+                found[arm] = Setup(cells[0].network, rate, window, outcome)
+        return points, found if whole else None
+
+    def _windows(self, rows: Mapping[str, Row]) -> tuple[list[Point], dict[str, int] | None]:
+        """The best window of arms with filters of their own at every place, and of arms that share them."""
+        points, chosen = [], {}
+        for leader in dict.fromkeys(window_of(arm) for arm in self.arms if arm not in (FCN, BAG)):
             tried = {
-                width: self._inner(entry, arm, width, large, self.middle, range(seed, seed + 1)).points()
-                for width in widths
+                width: self._inner(leader, leader, width, self.tuning_sizes[-1], self.middle).points()
+                for width in self.windows
             }
             points += [point for each in tried.values() for point in each]
-            if any(point.trial.key not in rows for point in points):
-                return points, None
-            window = min(widths, key=lambda w: self._merit([rows[p.trial.key] for p in tried[w]]))
-        cells = [
-            self._inner(entry, arm, window, m, self.middle, range(seed, seed + 1)) for m in self.tuning_sizes
-        ]
-        tried, rate = self.tuner.tune(cells, rows)
-        points += tried
-        if rate is None:
-            return points, None
-        last = self._inner(entry, arm, window, large, rate, range(seed, seed + 1)).points()
-        outcome = self._merit([rows[p.trial.key] for p in last])[0]
-        return points, Setup(cells[0].network, rate, window, outcome)
+            if not _lacking(points, rows):
+                merits = {w: self._merit([rows[p.trial.key] for p in each]) for w, each in tried.items()}
+                chosen[leader] = min(merits, key=lambda width, found=merits: found[width])
+        return points, None if _lacking(points, rows) else chosen
 
-    def _inner(self, entry: str, arm: str, window: int | None, m: int, rate: float, seeds: range) -> Cell:
+    def _inner(self, entry: str, arm: str, window: int | None, m: int, rate: float) -> Cell:
         network = networks(self.task.grid, self.outputs, window or 1, self.channels)[entry]
         labels = {"arm": arm, "phase": TUNING, "window": window or 0, "entry": entry}
-        return self.cell(labels, network, m, rate, seeds, inner=True)
+        seed = self.first_tuning_seed
+        return self.cell(labels, network, m, rate, range(seed, seed + 1), inner=True)
 
     def winner(self, setups: Mapping[str, Setup], among: Sequence[str] = ()) -> str:
         """The arm with the least outcome in tuning."""
@@ -292,6 +303,11 @@ class Audit(Study, name="audit"):
             y_title=f"test {self.metric}", log_x=True,
         )  # fmt: skip
         return {"Learning curves": chart}
+
+
+def window_of(arm: str) -> str:
+    """The arm whose tuning decides the window of this one."""
+    return LCN if arm in (LCN, LOCAL_MAX, LOCAL_MEAN) else SHARED_MAX
 
 
 def _lacking(points: Sequence[Point], rows: Mapping[str, Row]) -> bool:

@@ -61,6 +61,8 @@ class Job:
     init: jax.Array
     batches: jax.Array
     feed: Feed | None = None
+    weights: Any = ()
+    """How much each row counts in the loss, 1 on average over the first ``m``; empty: all count alike."""
     kept: dict[str, Any] = field(default_factory=dict, compare=False)
     """What a learner computed from the sample and reuses in later segments."""
 

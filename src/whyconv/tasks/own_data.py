@@ -19,8 +19,9 @@ FOLDER = "data"
 """Where a run keeps arrays, as ``<digest>.npz``."""
 CONTROLS = ("inner", "permuted", "shuffled_labels")
 """Fields that do not change how a seed splits the examples."""
-SMALL = 256
-"""Samples up to this size are padded to it, larger ones to the whole set."""
+SMALL = 4096
+"""Sets up to this size have one padding for all samples, larger ones a second for samples up to this size.
+Compiling takes seconds, an epoch's order of so many rows a fraction of a millisecond."""
 
 
 class Stock(NamedTuple):
@@ -121,8 +122,9 @@ class OwnData(StreamedTask, name="own-data"):
         return {"": self.model_copy(update={"shuffled_labels": False})}
 
     def room(self, m: int) -> int:
-        """Two sizes of padding, since each is compiled."""
-        return SMALL if m <= SMALL else 1 << (self.count - 1).bit_length()
+        """One or two sizes of padding, since each is compiled."""
+        whole = 1 << (self.count - 1).bit_length()
+        return min(SMALL, whole) if m <= SMALL else whole
 
     def data_digest(self) -> str:
         return self.data
