@@ -4,6 +4,7 @@ import json
 import pickle
 import zipfile
 
+import jax
 import numpy as np
 import pandas as pd
 import pytest
@@ -51,6 +52,9 @@ def test_everything_fitted_comes_back(fitted, file):
     for name, value in vars(fitted).items():
         if name == "random_state":
             assert back.random_state == fitted.seed_
+        elif name == "parameters_":
+            assert jax.tree.structure(value) == jax.tree.structure(back.parameters_)
+            jax.tree.map(np.testing.assert_array_equal, value, back.parameters_)
         else:
             assert str(vars(back)[name]) == str(value), name
     assert back.get_params().keys() == fitted.get_params().keys()
