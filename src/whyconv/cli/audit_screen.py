@@ -94,7 +94,8 @@ def _best(result: Result) -> list[str]:
     arms = {each.name: each.error for each in result.arms}
     parts = [f"Best: {result.best} {words.level(arms.get(result.best))}"] if result.best else ["Best: –"]
     parts += [
-        f"{each.name} {words.level(each.error)}" for each in sorted(result.references, key=lambda each: each.error)
+        f"{each.name} {words.level(each.error)}"
+        for each in sorted(result.references, key=lambda each: each.error)
     ]
     return _wrapped("   ".join(parts), 2)
 

@@ -72,7 +72,9 @@ def saved(saving: Saving, sign: str = "x") -> str:
         return f"at most {times(saving.high)}{sign}"
     if saving.factor is None:
         return "" if saving.low is None else span(saving.low, saving.high)
-    return f"{times(saving.factor)}{sign}" + ("" if saving.low is None else f" {span(saving.low, saving.high)}")
+    return f"{times(saving.factor)}{sign}" + (
+        "" if saving.low is None else f" {span(saving.low, saving.high)}"
+    )
 
 
 def verdict(saving: Saving) -> str:
@@ -99,7 +101,9 @@ def data(about: Described) -> str:
     rows, columns, channels = about.shape
     noun, unit = NOUNS.get(about.grid, NOUNS["series"])
     if about.grid == "image":
-        form = f"{rows} x {columns} pixels" + ({1: "", 3: " in colour"}.get(channels, f" with {channels} channels"))
+        form = f"{rows} x {columns} pixels" + (
+            {1: "", 3: " in colour"}.get(channels, f" with {channels} channels")
+        )
     else:
         form = count(rows * columns, unit)
         if about.grid == "table":
