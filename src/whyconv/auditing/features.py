@@ -61,7 +61,7 @@ def features_of(
     placed, kind = _placed(values, wanted, sizes, channels)
     if prod(placed.shape[1:3]) < 2:
         raise BadData("every example has one feature; an order of features needs at least two, so give more.")
-    return Features(_finite(placed, values), kind, names, notes)
+    return Features(_finite(placed, values), kind, () if sizes else names, notes)
 
 
 # -- what was given -----------------------------------------------------------------------------------

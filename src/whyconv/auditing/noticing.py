@@ -16,7 +16,7 @@ SHARE = 0.2
 NEARER = 0.7
 """If more rows than this are nearer to the next row than to a random one of their label, rows are related."""
 PAIRS = 2000
-FEWEST_PAIRS = 100
+FEWEST_PAIRS = 80
 KIN = re.compile(
     r"(subject|patient|person|user|participant|session|machine|device|group|site)s?([ _-]?(id|no|nr))?"
 )
@@ -106,25 +106,24 @@ def _kin(features: Features, flat: NDArray, labels: Labels) -> Iterator[str]:
 
 
 def _neighbours_nearer(flat: NDArray, labels: Labels) -> float | None:
-    """How often row i is nearer to row i + 1 than to a random row, all of one label; 1/2 in random order.
+    """How often a row is nearer to the next one of its label than to a random one of it; 1/2 in random order.
 
-    Real targets have no classes, so there any random row counts, and rows sorted by target are noticed, too.
+    Real targets have no classes: there all rows count as one class, and rows sorted by target are noticed.
     """
     draw = np.random.default_rng(0)
     y = labels.numbers if labels.classes else np.zeros(len(flat), np.int64)
-    here = np.flatnonzero(y[1:] == y[:-1])
-    here = draw.permutation(here)[:PAIRS]
-    if len(here) < FEWEST_PAIRS:
+    triples = []
+    for label in np.unique(y):
+        mine = np.flatnonzero(y == label)
+        triples.append(np.stack([mine[:-1], mine[1:], draw.choice(mine, len(mine) - 1)]))
+    here, after, other = draw.permutation(np.concatenate(triples, axis=1), axis=1)[:, :PAIRS]
+    apart = (other != here) & (other != after)
+    if apart.sum() < FEWEST_PAIRS:
         return None
-    other = np.empty(len(here), np.int64)
-    for label in np.unique(y[here]):
-        mine = y[here] == label
-        other[mine] = draw.choice(np.flatnonzero(y == label), mine.sum())
-    apart = (other != here) & (other != here + 1)
-    here, other = here[apart], other[apart]
+    here, after, other = here[apart], after[apart], other[apart]
     spread = flat.std(axis=0, dtype=np.float64)
     scale = np.where(spread > 0, spread, 1)
-    near = (((flat[here] - flat[here + 1]) / scale) ** 2).sum(axis=1)
+    near = (((flat[here] - flat[after]) / scale) ** 2).sum(axis=1)
     far = (((flat[here] - flat[other]) / scale) ** 2).sum(axis=1)
     return float(((near < far) + 0.5 * (near == far)).mean())
 

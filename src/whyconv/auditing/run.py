@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from whyconv.auditing.asking import require_target, require_time
 from whyconv.auditing.dataset import Dataset
 from whyconv.auditing.design import designed
 from whyconv.auditing.keeping import keep
@@ -67,6 +68,8 @@ def audit(
     if not 0 < minutes < 100_000:
         raise UserError(f"minutes = {minutes} was given; give a number above 0, such as 5.")
     study = designed(dataset, metric=metric, arms=arms, random_state=random_state)
+    require_target(target, dataset, study.metric)
+    require_time(study, minutes, workers)
     folder = given_path(Path(AUDITS) / f"{dataset.name}-{study.task.data[:8]}" if out is None else out)
     keep(dataset, folder, study.task.data)
     use_run_folder(folder.resolve())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from rich.console import Console
@@ -15,10 +15,12 @@ from whyconv.report import audit_words as words
 from whyconv.text import count, duration, rough_duration
 
 if TYPE_CHECKING:
-    from whyconv.auditing.result import Control, Result
+    from whyconv.auditing.result import Control, Described, Result
     from whyconv.auditing.run import Progress
 
 WIDTH = 80
+LONGEST_NAME = 40
+CLASSES = 12
 COLOURS = {
     "saves": "green",
     "costs": "red",
@@ -48,28 +50,44 @@ def screen(result: Result) -> list[str]:
     """The lines, none longer than 80 characters."""
     took = f"{duration(result.seconds)}, {count(result.rounds, 'round')}"
     metric = words.METRICS.get(result.data.metric, result.data.metric)
-    about = f"{result.data.name}: {words.data(result.data)}, {metric}"
+    name = textwrap.shorten(result.data.name, LONGEST_NAME, placeholder="...")
+    about = f"{name}: {words.data(result.data)}, {metric}"
     lines = _first(about, took)
-    lines += _wrapped(
+    lines += wrapped(
         f"Does the order matter?  {words.ORDER[result.order.verdict]}  {words.order(result.order)}", 2
     )
     lines += _savings(result)
     if found := words.window(result):
-        lines += _wrapped(f"Window: {found}", 2)
+        lines += wrapped(f"Window: {found}", 2)
     lines += _best(result)
     if result.forecast is not None:
-        lines += _wrapped(f"More data: {words.more_data(result.forecast)}", 2)
+        lines += wrapped(f"More data: {words.more_data(result.forecast)}", 2)
     lines += _checks(result)
-    for warning in result.warnings:
-        lines += _wrapped(f"Warning: {warning}", 2)
+    for warning in dict.fromkeys(result.warnings):
+        lines += wrapped(f"Warning: {warning}", 2)
     return lines
+
+
+def described(
+    about: Described, groups: int | None, classes: Sequence[str], warnings: Sequence[str]
+) -> Iterator[str]:
+    """What was read, before anything is measured."""
+    metric = words.METRICS.get(about.metric, about.metric)
+    yield from wrapped(f"{about.name}: {words.data(about)}, {metric}", 2)
+    if classes:
+        shown = ", ".join(textwrap.shorten(name, 20, placeholder="...") for name in classes[:CLASSES])
+        more = f" and {len(classes) - CLASSES} more" if len(classes) > CLASSES else ""
+        yield from wrapped(f"Classes: {shown}{more}", 2)
+    yield f"Groups: {groups:,}" if groups else "Groups: none, every example stands for itself"
+    for warning in warnings:
+        yield from wrapped(f"Warning: {warning}", 2)
 
 
 def _first(about: str, took: str) -> list[str]:
     """The data to the left, time and rounds to the right, if they fit on one line."""
     if len(about) + len(took) + 2 <= WIDTH:
         return [about + took.rjust(WIDTH - len(about))]
-    return [*_wrapped(about, 2), took.rjust(WIDTH)]
+    return [*wrapped(about, 2), took.rjust(WIDTH)]
 
 
 def _savings(result: Result) -> Iterator[str]:
@@ -80,43 +98,48 @@ def _savings(result: Result) -> Iterator[str]:
         at = f", at an error of {words.level(base.at)}"
         if result.data.metric in ("mse", "logloss", "balanced"):
             at = f", at a {words.METRICS[result.data.metric]} of {words.level(base.at)}"
-    yield from _wrapped(f"What would save examples{at}?", 2)
+    yield from wrapped(f"What would save examples{at}?", 2)
+    if len({(each.verdict, each.why, words.saved(each)) for each in result.savings}) == 1:
+        each = result.savings[0]
+        if not words.saved(each):
+            yield from wrapped(f"  all {words.verdict(each)}", 4)
+            return
     told = [(each, words.saved(each)) for each in result.savings]
     wide = max((len(text) for _, text in told), default=0)
     for each, text in told:
         traded = words.traded(each) if each.prior == "together" else ""
         line = f"  {each.prior:<9} {text:<{wide}}{'  ' if wide else ''}{words.verdict(each)}"
-        yield from _wrapped(f"{line}{f' ({traded})' if traded else ''}".rstrip(), 4 + 9 + wide)
+        yield from wrapped(f"{line}{f' ({traded})' if traded else ''}".rstrip(), 14 + wide if wide else 12)
 
 
 def _best(result: Result) -> list[str]:
     """The best arm, and the references in order of their errors."""
     arms = {each.name: each.error for each in result.arms}
-    parts = [f"Best: {result.best} {words.level(arms.get(result.best))}"] if result.best else ["Best: –"]
+    best = f"{result.best} {words.level(arms.get(result.best))}" if result.best else "–"
+    parts = [f"Best network: {best}"]
     parts += [
         f"{each.name} {words.level(each.error)}"
         for each in sorted(result.references, key=lambda each: each.error)
     ]
-    return _wrapped("   ".join(parts), 2)
+    return wrapped("   ".join(parts), 2)
 
 
 def _checks(result: Result) -> list[str]:
-    """The audit's checks of itself, those that failed spelt out."""
-    if not result.controls:
-        return []
+    """The audit's checks of itself: those that passed, those that failed, and those that were not made."""
     lines: list[str] = []
-    good = [_check(each) for each in result.controls if each.fine]
+    good = [f"{_named(each)} ok" for each in result.controls if each.fine]
     if good:
-        lines += _wrapped(f"Checks: {', '.join(good)}", 2)
+        lines += wrapped(f"Checks: {', '.join(good)}", 2)
     for each in result.controls:
-        if not each.fine:
-            how = "FAILED" if each.fine is False else "not made"
-            lines += _wrapped(f"Check {how}: {_named(each)}: {each.says.rstrip('.')}", 2)
+        if each.fine is False:
+            lines += wrapped(f"Check FAILED: {_named(each)}: {each.says.rstrip('.')}", 2)
+    unmade: dict[str, list[str]] = {}
+    for each in result.controls:
+        if each.fine is None:
+            unmade.setdefault(each.says.removeprefix("not made: ").rstrip("."), []).append(each.name)
+    for why, names in unmade.items():
+        lines += wrapped(f"Checks not made: {', '.join(names)} ({why})", 2)
     return lines
-
-
-def _check(control: Control) -> str:
-    return f"{_named(control)} ok"
 
 
 def _named(control: Control) -> str:
@@ -125,11 +148,15 @@ def _named(control: Control) -> str:
     return f"{control.name} {words.times(control.factor)}x {words.span(control.low, control.high)}"
 
 
-def _wrapped(text: str, indent: int) -> list[str]:
-    lead = text[: len(text) - len(text.lstrip())]
-    return textwrap.wrap(
-        text, WIDTH, subsequent_indent=" " * min(indent, 40), break_on_hyphens=False, drop_whitespace=True
-    ) or [lead]
+def wrapped(text: str, indent: int) -> list[str]:
+    """Lines of at most 80 characters; ``p = .05`` stays on one."""
+    found = textwrap.wrap(
+        text.replace("p = ", "p\xa0=\xa0"),
+        WIDTH,
+        subsequent_indent=" " * min(indent, 40),
+        break_on_hyphens=False,
+    )
+    return [line.replace("\xa0", " ") for line in found]
 
 
 def brief(result: Result | None) -> str:

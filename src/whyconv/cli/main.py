@@ -18,6 +18,7 @@ import typer
 
 from whyconv import __version__, api, registry
 from whyconv.cli import listing, terminal
+from whyconv.cli.audit import audit
 from whyconv.cli.data import Data, data_app, use
 from whyconv.cli.errors import (
     finish_output,
@@ -171,6 +172,9 @@ def run(
 
 
 app.command(epilog="Example: whyconv profile brutzkus.fig3a")(profile)
+app.command(epilog="Examples: whyconv audit digits.npz; whyconv audit homes.csv --label price --metric mse")(
+    audit
+)
 
 
 @app.command(epilog="Examples: whyconv check brutzkus; whyconv check malach.thm12 --stress --minutes 10")

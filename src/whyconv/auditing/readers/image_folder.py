@@ -53,7 +53,7 @@ def folder(path: Path, asked: Asked) -> Read:
     x = np.empty((len(files), first[1], first[0], depth), np.float32 if mode == "F" else np.uint8)
     for place, (file, _) in enumerate(files):
         with _image(Image, file) as image:
-            x[place] = np.asarray(_converted(image, mode, file)).reshape(first[1], first[0], depth)
+            x[place] = _converted(image, mode, file).reshape(first[1], first[0], depth)
     return Read(x, np.array([name for _, name in files]), grid=f"{first[1]}x{first[0]}x{depth}")
 
 
@@ -111,8 +111,9 @@ class _image:
 
 
 def _converted(image: Any, mode: str, path: Path) -> Any:
+    """The pixels, which are decoded here."""
     try:
-        return image if image.mode == mode else image.convert(mode)
+        return np.asarray(image if image.mode == mode else image.convert(mode))
     except Exception as error:
         raise BadData(_unreadable(path)) from error
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv as csv_module
-import io
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +33,8 @@ def csv(path: Path, asked: Asked) -> Read:
             separator = _separator(text)
             numbered = _headless(text, separator)
             frame = pd.read_csv(
-                io.TextIOWrapper(file, "utf-8-sig"),
+                file,
+                encoding="utf-8-sig",
                 sep=separator,
                 header=None if numbered else 0,
                 skipinitialspace=True,
