@@ -9,7 +9,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from whyconv.api import check, open_runs, run
+from whyconv.api import audit, check, open_runs, run
 from whyconv.errors import UserError
 from whyconv.registry import load
 from whyconv.runs import Run
@@ -25,6 +25,7 @@ __all__ = [
     "Run",
     "UserError",
     "__version__",
+    "audit",
     "check",
     "load",
     "load_estimator",

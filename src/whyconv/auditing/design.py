@@ -13,6 +13,7 @@ from whyconv.auditing.dataset import BadData, Dataset
 from whyconv.auditing.keeping import digest
 from whyconv.auditing.study import Audit
 from whyconv.lazy import np
+from whyconv.spec import checked
 from whyconv.tasks.own_data import OwnData
 
 UNLIKE = 30.0
@@ -34,22 +35,27 @@ def designed(
     largest = 1 if dataset.groups is None else int(np.bincount(dataset.groups).max())
     real = labels == 0
     unit = float(np.std(dataset.y)) if real else 1.0
-    task = OwnData(
-        data=digest(dataset), grid=dataset.shape, count=count, labels=labels, test=test,
-        largest_group=largest, scaling="channel" if dataset.grid == "image" else scaling(dataset.x),
-        centre=float(np.mean(dataset.y)) if real else 0.0, unit=unit,
+    task = checked(
+        OwnData,
+        {
+            "data": digest(dataset), "grid": dataset.shape, "count": count, "labels": labels, "test": test,
+            "largest_group": largest, "unit": unit, "centre": float(np.mean(dataset.y)) if real else 0.0,
+            "scaling": "channel" if dataset.grid == "image" else scaling(dataset.x),
+        },
+        "these data",
     )  # fmt: skip
-    return Audit(
-        task=task,
-        data_name=dataset.name,
-        kind_of_grid=dataset.grid,
-        metric=chosen_metric(dataset, metric),
-        sizes=doubling(task.most(False), max(LEAST, 2 * labels)),
-        arms=chosen_arms(arms),
-        windows=windows(dataset.shape),
-        notes=dataset.warnings,
-        first_seed=1000 * random_state % 1_000_000,
-    )
+    values = {
+        "task": task,
+        "data_name": dataset.name,
+        "kind_of_grid": dataset.grid,
+        "metric": chosen_metric(dataset, metric),
+        "sizes": doubling(task.most(False), max(LEAST, 2 * labels)),
+        "arms": chosen_arms(arms),
+        "windows": windows(dataset.shape),
+        "notes": dataset.warnings,
+        "first_seed": 1000 * random_state % 1_000_000,
+    }
+    return checked(Audit, values, "this audit")
 
 
 def doubling(most: int, least: int) -> tuple[int, ...]:

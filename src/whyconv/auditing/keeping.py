@@ -7,7 +7,6 @@ import io
 from pathlib import Path
 
 from whyconv.auditing.dataset import Dataset
-from whyconv.errors import UserError
 from whyconv.lazy import np
 from whyconv.runner import folder as folders
 from whyconv.tasks.own_data import FOLDER
@@ -16,9 +15,9 @@ from whyconv.tasks.own_data import FOLDER
 def digest(dataset: Dataset) -> str:
     """SHA-256 of type, shape and bytes of the arrays: the same data have the same name anywhere."""
     sha = hashlib.sha256()
-    for array in (dataset.x, dataset.y, dataset.groups):
-        if array is not None:
-            array = np.ascontiguousarray(array)
+    for given in (dataset.x, dataset.y, dataset.groups):
+        if given is not None:
+            array = np.ascontiguousarray(given)
             sha.update(f"|{array.dtype.str}{array.shape}|".encode())
             sha.update(array.tobytes())
     return sha.hexdigest()[:32]
@@ -36,14 +35,3 @@ def keep(dataset: Dataset, folder: Path, name: str) -> None:
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **parts)
     folders.write_whole(file, buffer.getvalue())
-
-
-def forget(folder: str | Path) -> int:
-    """Delete the copies of data in the folder of an audit; returns how many there were. Rows stay."""
-    room = Path(folder) / FOLDER
-    if room.is_symlink() or not room.is_dir():
-        raise UserError(f"{folder} keeps no copy of data; give the folder of an audit.")
-    files = [file for file in room.glob("*.npz") if file.is_file() and not file.is_symlink()]
-    for file in files:
-        file.unlink()
-    return len(files)

@@ -28,7 +28,7 @@ FEWEST = 3
 BEATEN = 0.01
 """The best arm beats the majority if the p of their difference is at most this: it is the best of several."""
 FALLING = 0.8
-"""The training loss still falls if it ends below this share of what it was at half of the steps, or before."""
+"""The training loss still falls if it ends below this share of what it was at half of the steps."""
 FITTED = 0.5
 """An arm whose training error is below this share of its test error is past learning more of use."""
 PRIMARY = ("locality", "sharing", "pooling")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from whyconv.auditing.asking import require_target, require_time
@@ -13,16 +13,16 @@ from whyconv.auditing.design import designed
 from whyconv.auditing.keeping import keep
 from whyconv.auditing.phases import ORDER
 from whyconv.auditing.result import Result
-from whyconv.auditing.results import result, whole_rounds
+from whyconv.auditing.results import result
 from whyconv.auditing.study import Audit
 from whyconv.errors import UserError
 from whyconv.paths import given_path, use_run_folder
 from whyconv.runner.coordinator import complete
 from whyconv.runner.database import FILE
 from whyconv.runner.events import Event, Finished, Options, Planned, Tick
-from whyconv.runner.opened import open_folder
+from whyconv.runner.store import Store
 from whyconv.studies import Point
-from whyconv.studies.tuned import TUNING
+from whyconv.studies.tuned import MEASURED, TUNING
 from whyconv.trial import Row
 
 AUDITS = "whyconv-audits"
@@ -86,8 +86,6 @@ def audit(
         study, summary.points, summary.rows, target=target, seconds=time.monotonic() - began, out=str(folder)
     )
     if failed:
-        from dataclasses import replace
-
         lost = f"{len(failed)} trials failed ({failed[0].error}); their rounds do not count"
         found = replace(found, warnings=(*found.warnings, lost))
     watcher.result = found
@@ -121,6 +119,7 @@ class _Watcher:
         self._began, self._seconds, self._watch = began, seconds, watch
         self.phase, self.result = "checks", None
         self._todo = self._done = 0
+        self._tuned = False
 
     def tell(self, phase: str, fraction: float) -> None:
         self.phase = phase
@@ -133,13 +132,20 @@ class _Watcher:
             self._answer()
         elif isinstance(event, Finished):
             self._done += 1
-            self.phase = _phase(event.labels, self._study)
+            self.phase = self._phase(str(event.labels["phase"]))
         elif isinstance(event, Tick):
             self.tell(self.phase, min(1.0, self._done / max(1, self._todo)))
+
+    def _phase(self, phase: str) -> str:
+        if phase in (ORDER, TUNING):
+            return phase
+        done = self.result.rounds if self.result is not None else 0
+        return f"round {done + 1}" if self._tuned else "checks"
 
     def _answer(self) -> None:
         """The answer from the rows on disk."""
         points, rows = stored(self._study, self._folder)
+        self._tuned = any(point.labels["phase"] == MEASURED for point in points)
         if points:
             seconds = time.monotonic() - self._began
             self.result = result(
@@ -151,15 +157,6 @@ def stored(study: Audit, folder: Path) -> tuple[list[Point], dict[str, Row]]:
     """The plan of an audit and its rows on disk."""
     if not (folder / FILE).exists():
         return [], {}
-    rows = dict(open_folder(folder).rows)
+    with Store.read(folder) as store:
+        rows = dict(store.contents().rows())
     return (study.plan(rows), rows) if rows else ([], {})
-
-
-def _phase(labels: object, study: Audit) -> str:
-    assert isinstance(labels, dict)
-    if labels["phase"] in (ORDER, TUNING):
-        return labels["phase"]
-    return "rounds"
-
-
-__all__ = ["Progress", "audit", "whole_rounds"]

@@ -223,7 +223,7 @@ def arrays(file: Path) -> Arrays:
             return Arrays(held["x"], held["y"], groups)
     except (OSError, ValueError, KeyError) as error:
         raise UserError(
-            f"the data {file.stem} are not in {file.parent}, where the run kept its copy; give the data again."
+            f"the data {file.stem} are not in {file.parent}, where its copy was kept; give the data again."
         ) from error
 
 
