@@ -103,8 +103,9 @@ class Training:
         return self.network.prepare(made.x), made.y
 
     def total(self, derived: Any, data: Data, chosen: jax.Array, counts: jax.Array) -> jax.Array:
-        """The loss of the chosen rows, weighted by ``counts``."""
+        """The loss of the chosen rows, weighted by ``counts`` and by their own weights, if they have any."""
         x, y = self.look(data, chosen)
+        counts = counts if isinstance(data.weights, tuple) else counts * data.weights[chosen]
         return jnp.sum(counts * self.pointloss(self.network.apply(derived, x), y))
 
     def update(self, params: Any, inner: Any, grad: Any) -> tuple[Any, Any]:

@@ -128,13 +128,15 @@ class Gradient(Learner, name="gradient"):
         if job.feed is None:
             if "data" not in job.kept:
                 x = self.programs(job).prepare(job.sample.x)
-                job.kept["data"] = Data(x, job.sample.y, whole(0), whole(self.trained(job.m)))
+                m = whole(self.trained(job.m))
+                job.kept["data"] = Data(x, job.sample.y, whole(0), m, weights=job.weights)
             return job.kept["data"]
         maker, arrays, rows = job.feed
         epoch = int(state.epoch) if maker.fresh else 0
         if job.kept.get("epoch") != epoch:
             order = jax.tree.map(jnp.asarray, maker.shuffle(arrays, epoch))
-            data = Data(arrays, jnp.zeros(rows), whole(0), whole(self.trained(job.m)), order)
+            m = whole(self.trained(job.m))
+            data = Data(arrays, jnp.zeros(rows), whole(0), m, order, job.weights)
             job.kept.update(epoch=epoch, data=data)
         return job.kept["data"]
 
