@@ -146,7 +146,7 @@ class Audit(Study, name="audit"):
         ]  # fmt: skip
 
     def order_points(self) -> list[Point]:
-        """The same sample as it is and in random orders, with all windows but the two extreme ones."""
+        """The same sample as it is and in random orders, with all windows but the smallest and largest."""
         m, rate, seed = min(self.order_size, self.sizes[-1]), self.middle, self.first_seed + 20_000
         points = []
         for window in self.windows[1:-1] or self.windows:
