@@ -64,7 +64,7 @@ def network_of(settings: Mapping[str, Any], shape: Shape, outputs: int) -> Deep:
                 f"sharing = {sharing!r}; it has no windows to share or pool: leave both out."
             )
         return _built("network", {"name": "deep-fcn", "widths": sizes, "outputs": outputs})
-    if isinstance(kernel, str) and kernel == "auto":
+    if kernel == "auto":
         kernel = max(3, max(shape[:2]) // 8)
     named = {"all": "deep-cnn", "none": "deep-lcn"}
     if not _whole(sharing) and sharing not in tuple(named):
@@ -110,7 +110,7 @@ def learner_of(settings: Mapping[str, Any], shape: Shape, m: int, loss: str) -> 
 
 
 def _batch(batch: Any, small: bool) -> int | None:
-    if isinstance(batch, str) and batch == "auto":
+    if batch == "auto":
         return None if small else BATCH
     if batch is not None and not (_whole(batch) and batch >= 1):
         raise BadSetting(f"batch = {batch!r} was given; give auto, None (all examples) or a number from 1.")

@@ -9,7 +9,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from whyconv.auditing.architecture import WHOLE, passes
-from whyconv.execution import FIRST_STEPS, paced
+from whyconv.execution import FIRST_STEPS, capacity, paced
 from whyconv.lazy import Floats, NDArray, jax, jnp, np
 from whyconv.learners import Feed, Fit, Job, Maker
 from whyconv.learners.gradient import Gradient
@@ -58,7 +58,7 @@ def train(
     numbers up to rounding.
     """
     with jax.enable_x64(precision == "float64"):
-        job = _job(network, examples, seed, np.dtype(precision))
+        job = _job(network, learner, examples, seed, np.dtype(precision))
         state, steps, began = learner.start(job), FIRST_STEPS, time.monotonic()
         per_pass = passes(learner.batch, job.m)
         while learner.progress(state) < 1:
@@ -73,10 +73,14 @@ def train(
         return Fit(fit.scores, fit.facts, fit.trace, jax.tree.map(np.asarray, fit.params))
 
 
-def _job(network: Network, examples: Examples, seed: int, dtype: Any) -> Job:
-    """The learner's job: examples by number, in a room whose size depends little on how many there are."""
+def _job(network: Network, learner: Gradient, examples: Examples, seed: int, dtype: Any) -> Job:
+    """The learner's job: examples by number, in a room whose size depends little on how many there are.
+
+    Batches are drawn as in a trial, whose rows are padded to more.
+    """
     m = len(examples.x)
     room = roomy(m)
+    rows = room if learner.batch is None else capacity(m)
 
     def padded(array: NDArray, kind: Any) -> jax.Array:
         whole = np.zeros((room, *array.shape[1:]), kind)
@@ -87,7 +91,7 @@ def _job(network: Network, examples: Examples, seed: int, dtype: Any) -> Job:
     init, batches = stream("init", network.lineage(), seed), stream("batches", seed)
     empty = Sample(jnp.zeros((0, *examples.x.shape[1:])), jnp.zeros(0))
     weights = padded(examples.weights, dtype)
-    return Job(network, empty, m, init, batches, Feed(_maker(), arrays, room), weights)
+    return Job(network, empty, m, init, batches, Feed(_maker(), arrays, rows), weights)
 
 
 def roomy(m: int) -> int:

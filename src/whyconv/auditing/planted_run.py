@@ -31,8 +31,9 @@ SHAPES = {
     "noise": (1000, 72, 6),
 }  # fmt: skip
 """Examples, length and window of the judged data sets."""
-FIRST_SEED = 100
-"""Seeds of the judged data sets begin here."""
+FIRST_SEED = 200
+"""Seeds of the judged data sets begin here. One data set of seed 100 led to a change (the order test reads
+the outcome in place of the log loss; an arm that is ahead may still be learning), so these are others."""
 RIGHT: Mapping[str, Mapping[str, frozenset[str]]] = {
     "shift": dict.fromkeys(("locality", "sharing", "pooling"), frozenset({"saves"})),
     "local": {

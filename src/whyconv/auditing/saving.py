@@ -20,6 +20,7 @@ import numpy as np
 
 from whyconv.auditing.architecture import plain, settings_of
 from whyconv.auditing.dataset import BadData
+from whyconv.errors import UserError
 from whyconv.lazy import jax
 from whyconv.networks.deep import Deep
 from whyconv.paths import given_path
@@ -62,6 +63,8 @@ def save(estimator: Any, path: str | Path) -> None:
     np.savez(content, allow_pickle=False, about=text, **arrays)
     try:
         write_whole(file, content.getvalue())
+    except UserError as error:
+        raise BadData(str(error)) from None
     except OSError as error:
         why = error.strerror or error
         raise BadData(f"{file} cannot be written ({why}); give a name in a folder of yours.") from None
@@ -148,7 +151,8 @@ def _rebuilt(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray], kinds: 
         raise _Odd("its parts do not fit together")
     estimator.parameters_ = _parameters(network, shape, arrays)
     estimator.mean_, estimator.scale_ = (_numbers(arrays[name], shape) for name in ("mean", "scale"))
-    estimator.shape_, estimator.network_, estimator.learner_ = shape, about["network"], about["learner"]
+    estimator.shape_, estimator.network_ = shape, network.canonical()
+    estimator.learner_ = build("learner", about["learner"]).canonical()
     facts = about["facts"]
     estimator.seed_, estimator.n_iter_ = int(facts["seed_"]), int(facts["n_iter_"])
     estimator.loss_, estimator.stopped_ = float(facts["loss_"]), str(facts["stopped_"])
