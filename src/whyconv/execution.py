@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
+from whyconv.compiling import quick
 from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Feed, Fit, Job, Maker
 from whyconv.measure.locality import locality
@@ -227,8 +228,13 @@ def batches(task: StreamedTask) -> Callable[..., Sample]:
 
 def draw(task: Task, world: jax.Array, draws: jax.Array, count: int, part: Part = "train") -> Sample:
     made = list(blocks(task, world, draws, count, part))
-    parts = [jnp.concatenate(column) if len(made) > 1 else column[0] for column in zip(*made, strict=True)]
-    return Sample(*(column if len(column) == count else column[:count] for column in parts))
+    if len(made) == 1 and len(made[0].y) == count:
+        return made[0]
+    columns: Any = ([np.asarray(part) for part in column] for column in zip(*made, strict=True))
+    whole: Any = (
+        np.concatenate(column)[:count] for column in columns
+    )  # JAX would compile it for each length
+    return Sample(*whole)
 
 
 def blocks(task: Task, world: jax.Array, draws: jax.Array, count: int, part: Part) -> Iterator[Sample]:
@@ -254,7 +260,7 @@ def sampler(task: Task) -> Callable[..., Sample]:
             return given.assemble(stock, order, world, draws, index)
         return given.examples(world, draws, index)
 
-    return jax.jit(block)
+    return quick(block) if task.light else jax.jit(block)
 
 
 def scores(fit: Fit, x: Any) -> np.ndarray:

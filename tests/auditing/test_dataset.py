@@ -119,6 +119,11 @@ def test_a_frame_has_numbers_booleans_and_categories():
     assert data.x[:, 0, 0, 1:].max() == 0 and data.x[:, 0, 1, 0].tolist() == (Y > 0).tolist()
 
 
+def test_channels_that_a_column_does_not_use_are_no_constants():
+    frame = pd.DataFrame({"a": X[:, 0], "b": pd.Categorical(np.array(["red", "blue"])[Y % 2]), "c": 1.0})
+    assert from_arrays(frame, Y).warnings == ("1 of 3 features are the same in all examples",)
+
+
 def test_a_frame_whose_columns_are_numbered_is_a_series():
     frame = pd.DataFrame(X, columns=[f"t{place}" for place in range(1, 25)])
     assert from_arrays(frame, Y).grid == "series"

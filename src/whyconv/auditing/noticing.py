@@ -30,9 +30,9 @@ def noticed(features: Features, labels: Labels, groups: Ints | None, metric: str
     yield from _counters(features)
     if labels.classes and _sorted(labels.numbers):
         yield "rows are sorted by label; splits here are drawn at random, other tools may not do that"
-    constant = int((flat == flat[:1]).all(axis=0).sum())
-    if constant:
-        yield f"{constant} of {flat.shape[1]} features are the same in all examples"
+    constant = (features.x == features.x[:1]).all(axis=(0, 3))
+    if constant.any():
+        yield f"{constant.sum()} of {constant.size} features are the same in all examples"
     if groups is None:
         yield from _kin(features, flat, labels)
     if labels.classes:

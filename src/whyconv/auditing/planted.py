@@ -4,8 +4,9 @@ A series x of ``length`` steps is standard normal noise; y is -1 or +1, each hal
 
 - *shift*: one of two patterns p_y, with a random sign, is added at a random place. A filter found anywhere
   serves everywhere: locality, sharing and pooling save.
-- *local*: the same at one fixed place. Locality saves; filters for other places do not help, so sharing does
-  not; and the maximum over places loses what matters, so pooling costs.
+- *local*: one pattern, with a random sign, at a fixed place or two steps after it: y decides. Locality saves;
+  other places say nothing, so sharing does not save; the maximum over places forgets the place, so pooling
+  costs.
 - *dense*: y = sign((u.x) (v.x)) for two random directions u, v: no window sees either. Locality costs.
 - *bag*: every step is a point on a plane (two channels), and one of a class of points occurs somewhere: y
   decides which. The order says nothing.
@@ -18,7 +19,7 @@ from whyconv.auditing.dataset import Dataset
 from whyconv.lazy import np
 
 KINDS = ("shift", "local", "dense", "bag", "noise")
-STRENGTH = {"shift": 2.0, "local": 1.3}
+STRENGTH = {"shift": 2.0, "local": 1.2}
 """The pattern's root mean square at its steps."""
 
 
@@ -32,15 +33,13 @@ def planted(kind: str, examples: int, length: int, window: int, seed: int) -> Da
         patterns = chance.standard_normal((2, window))
         patterns -= patterns.mean(axis=1, keepdims=True)
         patterns *= STRENGTH[kind] / np.sqrt((patterns**2).mean(axis=1, keepdims=True))
-        fixed = int(chance.integers(length - window + 1))
-        first = (
-            chance.integers(length - window + 1, size=examples)
-            if kind == "shift"
-            else np.full(examples, fixed)
-        )
+        if kind == "shift":
+            first = chance.integers(length - window + 1, size=examples)
+        else:
+            first = chance.integers(length - window - 1) + 2 * y
+            patterns[1] = patterns[0]
         steps = first[:, None] + np.arange(window)
-        signs = chance.choice([-1.0, 1.0], size=(examples, 1))
-        x[rows[:, None], 0, steps, 0] += signs * patterns[y]
+        x[rows[:, None], 0, steps, 0] += chance.choice([-1.0, 1.0], size=(examples, 1)) * patterns[y]
     elif kind == "dense":
         u, v = np.linalg.qr(chance.standard_normal((length, 2)))[0].T
         flat = x[:, 0, :, 0]

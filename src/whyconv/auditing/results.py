@@ -227,7 +227,8 @@ def all_savings(
     found = []
     for prior, (without, given) in asked.items():
         if prior not in factors:
-            missing = why or f"{without if without not in setups else given} was left out"
+            absent = [arm or "every pooled CNN" for arm in (without, given) if setups and arm not in setups]
+            missing = f"{absent[0]} was left out" if absent else why
             found.append(Saving(prior, "not judged", why=missing, without=without, given=given))
             continue
         found.append(
@@ -249,10 +250,10 @@ def _saving(
     without, given = pair
     a, b = rounds.errors[without], rounds.errors[given]
     p = factor.p if adjusted is None else adjusted
-    slow = [arm for arm in pair if still_learning(rounds.full[arm], study)]
     verdict = decided(factor, p)
-    if not why and slow and verdict != "undecided":
-        why = f"{' and '.join(slow)} was still learning at the step limit"
+    behind = {"saves": (without,), "costs": (given,), "no difference": pair}.get(verdict, ())
+    if not why and (slow := [arm for arm in behind if still_learning(rounds.full[arm], study)]):
+        why = f"{' and '.join(slow)} was still learning at the step limit, and might catch up"
     around = gap(a, b, np.array(rounds.sizes), ratio)
     measured: dict[str, Any] = {
         "without": without, "given": given, "at": factor.at,

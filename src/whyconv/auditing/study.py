@@ -83,8 +83,8 @@ class Audit(Study, name="audit"):
     rates: tuple[float, ...] = (0.001, 0.004, 0.016)
     extensions: int = Field(1, ge=0, le=10)
     orders: int = Field(39, ge=0, le=10_000)
-    order_size: int = Field(500, ge=1, le=10_000_000)
-    order_steps: int = Field(300, ge=1, le=10_000_000)
+    order_size: int = Field(1000, ge=1, le=10_000_000)
+    order_steps: int = Field(500, ge=1, le=10_000_000)
     notes: tuple[str, ...] = ()
     seeds: int = Field(40, ge=1, le=10_000)
 
@@ -146,10 +146,10 @@ class Audit(Study, name="audit"):
         ]  # fmt: skip
 
     def order_points(self) -> list[Point]:
-        """The same sample as it is and in random orders, with two widths of windows each."""
+        """The same sample as it is and in random orders, with all windows but the smallest and largest."""
         m, rate, seed = min(self.order_size, self.sizes[-1]), self.middle, self.first_seed + 20_000
         points = []
-        for window in sorted({self.windows[0], self.windows[-1]}):
+        for window in self.windows[1:-1] or self.windows:
             network = networks(self.task.grid, self.outputs, window, self.channels)[SHARED_MAX]
             for number in range(self.orders + 1):
                 labels = {"arm": SHARED_MAX, "phase": ORDER, "order": number, "window": window}

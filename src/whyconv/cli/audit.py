@@ -21,6 +21,7 @@ from whyconv.text import rough_duration
 if TYPE_CHECKING:
     from whyconv.auditing.dataset import Dataset
     from whyconv.auditing.result import Result
+    from whyconv.runner.opened import Opened
 
 LONGEST = 10_000
 """Minutes."""
@@ -185,6 +186,24 @@ def _tell(dataset: Dataset, options: dict[str, Any], as_json: bool) -> None:
 def _or(windows: tuple[int, ...]) -> str:
     *others, last = map(str, windows)
     return f"{', '.join(others)} or {last}" if others else last
+
+
+def is_audit(found: Opened) -> bool:
+    """Whether a folder holds an audit and nothing else."""
+    return len(found.runs) == 1 and found.runs[0].study.name == "audit" and not found.unplanned
+
+
+def report_audit(found: Opened, path: Path) -> None:
+    """Write the page of an audit's folder from its rows, and print the screen; the data are not needed."""
+    from whyconv.auditing.results import result
+    from whyconv.report.audit_page import write
+
+    (run,) = found.runs
+    took = sum(row.seconds for row in found.rows.values() if isfinite(row.seconds))
+    told = result(cast("Any", run.study), run.points, found.rows, seconds=took, out=str(found.folder))
+    page = write(told, path)
+    show(told)
+    print(f"Report: {page}")
 
 
 def as_data(result: Result) -> dict[str, Any]:

@@ -18,7 +18,7 @@ import typer
 
 from whyconv import __version__, api, registry
 from whyconv.cli import listing, terminal
-from whyconv.cli.audit import audit
+from whyconv.cli.audit import audit, is_audit, report_audit
 from whyconv.cli.data import Data, data_app, use
 from whyconv.cli.errors import (
     finish_output,
@@ -236,6 +236,9 @@ def report(
     with planning():
         found = open_folder(folder, load or ())
     _note(found.problems, found.remarks)
+    if is_audit(found):
+        report_audit(found, out or folder / "report.html")
+        raise typer.Exit(1 if found.problems else 0)
     claims = api.check(check, load or (), watch=_announcer(False)) if check else []
     runs = runs_of(found)
     path = assemble(found, runs, out or folder / "report.html", claims, _command_line())

@@ -160,7 +160,7 @@ def at_most(value: jax.Array, limit: float) -> bool:
 
     0.1 in single precision is above 0.1, so a program that stops there would otherwise be asked to continue.
     """
-    return bool(value <= value.dtype.type(limit))
+    return bool(np.asarray(value) <= value.dtype.type(limit))
 
 
 LearnerField = Annotated[Learner, BeforeValidator(lambda value: build("learner", value))]
