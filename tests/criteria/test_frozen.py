@@ -134,7 +134,7 @@ def test_the_time_of_a_row_is_that_of_the_first_attempt(tmp_path, monkeypatch):
     trial = runner_fakes.trial()
     with Store.open(tmp_path) as store:
         for year in (2024, 2025, 2026):
-            monkeypatch.setattr(store_module, "_now", lambda year=year: f"{year}-01-01T00:00:00+00:00")
+            monkeypatch.setattr(store_module, "_now", lambda *_, year=year: f"{year}-01-01T00:00:00+00:00")
             assert store.put(runner_fakes.row(trial), 1.0) == "2024-01-01T00:00:00+00:00"
     with Store.read(tmp_path) as store:
         assert store.rows()[trial.key].first_at == "2024-01-01T00:00:00+00:00"

@@ -139,7 +139,7 @@ class Store:
         one row does. Returns when the first attempt at each trial ended. Rows of one transaction, and no
         others, have the same time, by which a kill between commit and acknowledgement is recognised.
         """
-        firsts, forms, now = [], {}, datetime.now(UTC).isoformat(timespec="microseconds")
+        firsts, forms, now = [], {}, _now("microseconds")
         with self._transaction() as connection:
             for row, seconds, traceback in rows:
                 columns = seal(row)
@@ -256,5 +256,5 @@ def _insert(connection: sqlite3.Connection, table: str, values: Iterable[Any]) -
     connection.execute(f"INSERT OR REPLACE INTO {table} VALUES ({marks})", tuple(values))
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
+def _now(timespec: str = "seconds") -> str:
+    return datetime.now(UTC).isoformat(timespec=timespec)
