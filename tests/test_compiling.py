@@ -13,7 +13,7 @@ def draws(key):
     """Random numbers of every law that tasks and networks draw, scaled, permuted and laid out."""
     first, second = jax.random.split(key)
     x = jax.random.normal(first, (40, 6, 5))
-    unit = 0.1 * x / jnp.linalg.norm(x, axis=0)
+    unit = 0.1 * x
     order = jax.random.permutation(second, 40)
     signs = jax.random.rademacher(second, (40,), float)
     noisy = signs[:, None, None] * unit + 0.3 * jax.random.truncated_normal(second, -2, 2, x.shape)
