@@ -16,8 +16,8 @@ def draws(key):
     unit = 0.1 * x
     order = jax.random.permutation(second, 40)
     signs = jax.random.rademacher(second, (40,), float)
-    noisy = signs[:, None, None] * unit + 0.3 * jax.random.truncated_normal(second, -2, 2, x.shape)
-    return unit, noisy, jnp.swapaxes(noisy[order], 0, 1), jax.random.categorical(first, x[0])
+    noisy = x + 0.3 * jax.random.truncated_normal(second, -2, 2, x.shape)
+    return unit, signs, noisy, jnp.swapaxes(noisy[order], 0, 1), jax.random.categorical(first, x[0])
 
 
 def descends(key):
