@@ -49,6 +49,7 @@ def test_the_screen_of_the_pilot():
         ("no difference", "Window: 9 of 40 steps did best in tuning"),
         ("at least", "locality  at least 31.0x  saves"),
         ("at most", "locality  at most .30x  costs"),
+        ("open", "locality  2.0x [.97, open]  undecided"),
         ("undecided", "all undecided: about 12 more rounds would decide"),
         ("noise", "all not judged: no network is better than the majority"),
         ("noise", "NOT JUDGED  no network is better"),

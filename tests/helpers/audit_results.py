@@ -81,6 +81,7 @@ def results() -> dict[str, Result]:
         ),
         "at least": replace(base, savings=all_of("saves", low=31.0)),
         "at most": replace(base, savings=all_of("costs", high=0.3)),
+        "open": replace(base, savings=all_of("undecided", factor=2.0, low=0.97)),
         "undecided": replace(base, savings=all_of("undecided", why="about 12 more rounds would decide")),
         "noise": none,
         "begun": replace(none, order=base.order, references=base.references),

@@ -227,7 +227,8 @@ def all_savings(
     found = []
     for prior, (without, given) in asked.items():
         if prior not in factors:
-            missing = why or f"{without if without not in setups else given} was left out"
+            absent = [arm or "every pooled CNN" for arm in (without, given) if setups and arm not in setups]
+            missing = f"{absent[0]} was left out" if absent else why
             found.append(Saving(prior, "not judged", why=missing, without=without, given=given))
             continue
         found.append(

@@ -32,6 +32,8 @@ def level(value: float | None) -> str:
     """
     if value is None:
         return "–"
+    if value == 0:
+        return "0"
     if abs(value) >= 10:
         return f"{value:.3g}" if abs(value) < 1000 else f"{value:,.0f}"
     text = f"{value:.2f}" if abs(value) >= 0.0995 else f"{value:.3f}"
@@ -52,8 +54,8 @@ def times(value: float) -> str:
 
 
 def span(low: float | None, high: float | None) -> str:
-    """An interval of factors; an open end is a dash."""
-    return f"[{'–' if low is None else times(low)}, {'–' if high is None else times(high)}]"
+    """An interval of factors; either end may be open."""
+    return f"[{'open' if low is None else times(low)}, {'open' if high is None else times(high)}]"
 
 
 def between(low: float | None, high: float | None) -> str:
@@ -62,19 +64,19 @@ def between(low: float | None, high: float | None) -> str:
 
 
 def saved(saving: Saving, sign: str = "x") -> str:
-    """The factor of a saving with its interval; *at least* and *at most* where an end is open.
+    """The factor of a saving with its interval; *at least* and *at most* where a verdict has an open end.
 
     Empty if nothing is known.
     """
-    if saving.low is not None and saving.high is None:
-        return f"at least {times(saving.low)}{sign}"
-    if saving.high is not None and saving.low is None:
-        return f"at most {times(saving.high)}{sign}"
-    if saving.factor is None:
-        return "" if saving.low is None else span(saving.low, saving.high)
-    return f"{times(saving.factor)}{sign}" + (
-        "" if saving.low is None else f" {span(saving.low, saving.high)}"
-    )
+    low, high = saving.low, saving.high
+    if low is None and high is None:
+        return "" if saving.factor is None else f"{times(saving.factor)}{sign}"
+    if saving.verdict == "saves" and high is None and low is not None:
+        return f"at least {times(low)}{sign}"
+    if saving.verdict == "costs" and low is None and high is not None:
+        return f"at most {times(high)}{sign}"
+    factor = "" if saving.factor is None else f"{times(saving.factor)}{sign} "
+    return f"{factor}{span(low, high)}"
 
 
 def verdict(saving: Saving) -> str:
