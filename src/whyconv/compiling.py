@@ -10,10 +10,11 @@ from whyconv.lazy import jax
 
 BRIEF = {"xla_cpu_use_fusion_emitters": False, "xla_cpu_parallel_codegen_split_count": 1}
 """Options of XLA's compiler for processors: the older generator of fused loops, and one module. That halves
-the time to compile; steps take 1 to 12 % longer. The arithmetic and the bits of the results are the same."""
+the time to compile; steps take 1 to 12 % longer. The last bits may differ where two products are added."""
 QUICK = {**BRIEF, "xla_backend_optimization_level": 1}
-"""Also fewer passes over the code: a third of the time. Where two products are added, the compiler may round
-the other one, so this is not for products of matrices; draws, layouts and scales keep their bits."""
+"""Also fewer passes over the code: a third of the time. Draws, layouts and scales keep their bits. Sums need
+not: where two products are added, the compiler may round the other one. So this is for what was compared with
+the usual options in a worker's surroundings (one thread), and never for products of matrices."""
 
 
 def quick(function: Callable[..., Any], *, static: int | None = None) -> Callable[..., Any]:

@@ -42,7 +42,7 @@ def beginning(params: Any, optimiser: Any) -> Running:
     """The state before the first step; in NumPy, since JAX would compile each of these."""
     whole, real = (jax.dtypes.canonicalize_dtype(kind) for kind in (int, float))
     zero, nothing, never = np.zeros((), whole), np.zeros((), real), np.full((TRACE,), -1.0, real)
-    return Running(
+    state = Running(
         params,
         optimiser,
         epoch=zero,
@@ -55,6 +55,7 @@ def beginning(params: Any, optimiser: Any) -> Running:
         errors=never,
         stopped=np.zeros((), bool),
     )
+    return jax.device_put(state)  # as later states, so that both are one entry of the program's cache
 
 
 class Programs(NamedTuple):
