@@ -21,9 +21,9 @@ def quick(function: Callable[..., Any], *, static: int | None = None) -> Callabl
     return jax.jit(function, static_argnums=static, compiler_options=_here(QUICK))
 
 
-def brief(function: Callable[..., Any]) -> Callable[..., Any]:
+def brief(function: Callable[..., Any], *, static: int | None = None) -> Callable[..., Any]:
     """``jax.jit`` for scores, and for training that takes seconds."""
-    return jax.jit(function, compiler_options=_here(BRIEF))
+    return jax.jit(function, static_argnums=static, compiler_options=_here(BRIEF))
 
 
 def _here(options: dict[str, Any]) -> dict[str, Any]:

@@ -107,7 +107,7 @@ class _Conv(BaseEstimator):
         network, learner = network_of(settings, shape, outputs), learner_of(settings, shape, m, loss)
         x = flat.reshape(m, *shape)
         scaled = scaling(x, weights, self.scale)
-        examples = Examples(scaled.apply(x), targets, weights * (m / weights.sum()))
+        examples = Examples(x, scaled, targets, weights * (m / weights.sum()))
         precision = self._precision(learner.batch is None)
         seed = self._seed()
         fit = train(network, learner, examples, seed, precision, self._watch(callback))
@@ -135,8 +135,8 @@ class _Conv(BaseEstimator):
             given, wanted = ("x".join(map(str, sizes)) for sizes in (axes, self.shape_))
             raise BadData(f"examples of {given} were given to an estimator that was fitted on {wanted}.")
         network = build("network", self.network_)
-        x = Scaling(self.mean_, self.scale_).apply(flat.reshape(len(flat), *self.shape_))
-        return scores(network, self.parameters_, x)
+        x = flat.reshape(len(flat), *self.shape_)
+        return scores(network, self.parameters_, x, Scaling(self.mean_, self.scale_))
 
     def _precision(self, whole: bool) -> str:
         if self.precision not in PRECISIONS:

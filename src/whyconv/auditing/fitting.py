@@ -9,7 +9,8 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from whyconv.auditing.architecture import WHOLE, passes
-from whyconv.execution import FIRST_STEPS, capacity, paced
+from whyconv.auditing.scaling import ROWS, Scaling
+from whyconv.execution import FIRST_STEPS, paced
 from whyconv.lazy import Floats, NDArray, jax, jnp, np
 from whyconv.learners import Feed, Fit, Job, Maker
 from whyconv.learners.gradient import Gradient
@@ -37,9 +38,10 @@ class Progress(NamedTuple):
 
 
 class Examples(NamedTuple):
-    """What is trained on: scaled inputs (example, row, column, channel), targets, weights of mean 1."""
+    """What is trained on: inputs (example, row, column, channel), scaling, targets, weights of mean 1."""
 
-    x: Floats
+    x: NDArray
+    scaled: Scaling
     y: NDArray
     weights: Floats
 
@@ -58,7 +60,7 @@ def train(
     numbers up to rounding.
     """
     with jax.enable_x64(precision == "float64"):
-        job = _job(network, learner, examples, seed, np.dtype(precision))
+        job = _job(network, examples, seed, np.dtype(precision))
         state, steps, began = learner.start(job), FIRST_STEPS, time.monotonic()
         per_pass = passes(learner.batch, job.m)
         while learner.progress(state) < 1:
@@ -73,25 +75,26 @@ def train(
         return Fit(fit.scores, fit.facts, fit.trace, jax.tree.map(np.asarray, fit.params))
 
 
-def _job(network: Network, learner: Gradient, examples: Examples, seed: int, dtype: Any) -> Job:
+def _job(network: Network, examples: Examples, seed: int, dtype: Any) -> Job:
     """The learner's job: examples by number, in a room whose size depends little on how many there are.
 
-    Batches are drawn as in a trial, whose rows are padded to more.
+    Batches are those of a trial, though that pads to more rows: the n-th random number of an epoch does not
+    depend on how many are drawn.
     """
     m = len(examples.x)
     room = roomy(m)
-    rows = room if learner.batch is None else capacity(m)
 
-    def padded(array: NDArray, kind: Any) -> jax.Array:
-        whole = np.zeros((room, *array.shape[1:]), kind)
-        whole[:m] = array
+    def padded(array: NDArray, change: Callable[[NDArray], NDArray] = lambda part: part) -> jax.Array:
+        whole = np.zeros((room, *array.shape[1:]), dtype)
+        for first in range(0, m, ROWS):
+            whole[first : min(m, first + ROWS)] = change(array[first : first + ROWS])
         return jnp.asarray(whole)
 
-    arrays = (padded(examples.x, dtype), padded(examples.y, dtype))
+    arrays = (padded(examples.x, examples.scaled.apply), padded(examples.y))
     init, batches = stream("init", network.lineage(), seed), stream("batches", seed)
     empty = Sample(jnp.zeros((0, *examples.x.shape[1:])), jnp.zeros(0))
-    weights = padded(examples.weights, dtype)
-    return Job(network, empty, m, init, batches, Feed(_maker(), arrays, rows), weights)
+    weights = padded(examples.weights)
+    return Job(network, empty, m, init, batches, Feed(_maker(), arrays, room), weights)
 
 
 def roomy(m: int) -> int:
@@ -125,13 +128,13 @@ def _loss(state: Any, m: int) -> float:
     return float(state.total) / max(float(state.share) * m, 1.0)
 
 
-def scores(network: Network, params: Any, x: Floats) -> Floats:
-    """The scores of scaled inputs, in the precision of the parameters, in blocks of one shape."""
+def scores(network: Network, params: Any, x: NDArray, scaled: Scaling) -> Floats:
+    """The scores of inputs, in the precision of the parameters, in blocks of one shape."""
     dtype = params["u"].dtype
     with jax.enable_x64(dtype == np.float64):
         parts = []
         for first in range(0, len(x), BLOCK):
-            part = np.asarray(x[first : first + BLOCK], dtype)
+            part = scaled.apply(x[first : first + BLOCK])
             block = np.zeros((BLOCK, *x.shape[1:]), dtype)
             block[: len(part)] = part
             parts.append(np.asarray(_scorer(network)(params, block), np.float64)[: len(part)])

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
-from whyconv.compiling import brief, quick
+from whyconv.compiling import brief
 from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Cost, Fit, Job, Learner, at_most
 from whyconv.networks import Network
@@ -29,9 +29,8 @@ class Layers(NamedTuple):
 
 
 class Programs(NamedTuple):
-    """Compiled programs: first parameters; steps of the first layer; of the second, on features; scores."""
+    """Compiled programs: steps of the first layer; of the second, on features; scores."""
 
-    init: Callable[..., Any]
     first: Callable[..., Layers]
     second: Callable[..., Layers]
     score: Callable[[Any, Any], jax.Array]
@@ -76,7 +75,7 @@ class Layerwise(Learner, name="layerwise"):
 
     def start(self, job: Job) -> Layers:
         network = _conv_pool(job.network)
-        params = programs(network, self).init(job.init, job.shape)
+        params = network.init(job.init, job.shape)
         whole, real = (jax.dtypes.canonicalize_dtype(kind) for kind in (int, float))
         zero, trace = np.zeros((), whole), np.full((TRACE,), -1.0, real)
         return Layers(params["w"], params["a"], zero, zero, np.asarray(np.inf, real), trace)
@@ -187,7 +186,6 @@ def programs(network: ConvPool, learner: Layerwise) -> Programs:
         return state._replace(a=a, second=t, loss=loss, trace=trace)
 
     return Programs(
-        quick(network.init, static=1),
         jax.jit(first_layer),
         jax.jit(second_layer),
         brief(lambda params, x: network.apply(params, network.prepare(x))),

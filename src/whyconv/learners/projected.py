@@ -231,7 +231,7 @@ def programs(network: Network, learner: Projected) -> Programs:
         return network.apply(params, network.prepare(x))
 
     return Programs(
-        quick(network.init, static=1),
+        brief(network.init, static=1),
         quick(descending.lay),
         jax.jit(descending.segment),
         brief(score),
