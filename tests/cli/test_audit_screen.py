@@ -63,6 +63,12 @@ def test_every_verdict_is_told(name, words):
     assert words in "\n".join(screen(RESULTS[name]))
 
 
+def test_what_is_undecided_is_not_counted_in_examples():
+    (*others, together) = digits().savings
+    unsure = replace(digits(), savings=(*others, replace(together, verdict="undecided")))
+    assert "276 examples" in "\n".join(screen(digits())) and "276" not in "\n".join(screen(unsure))
+
+
 def test_the_screen_is_plain_where_there_is_no_terminal(capsys):
     show(digits())
     assert capsys.readouterr().out.splitlines() == screen(digits())

@@ -86,8 +86,8 @@ def verdict(saving: Saving) -> str:
 
 
 def traded(saving: Saving) -> str:
-    """How many examples do instead of how many; empty if that is not known."""
-    if saving.needed is None or saving.instead_of is None:
+    """How many examples do instead of how many; empty if that is not known or not decided."""
+    if saving.needed is None or saving.instead_of is None or saving.verdict not in ("saves", "costs"):
         return ""
     return f"{count(saving.needed, 'example')} instead of {saving.instead_of:,}"
 
