@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterable
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
@@ -30,6 +29,7 @@ from whyconv.cli.errors import (
 from whyconv.cli.exact import exact_app
 from whyconv.cli.profile import profile
 from whyconv.cli.stress import as_data, print_found, stressed
+from whyconv.cli.worth import worth
 from whyconv.errors import UserError
 from whyconv.measure.estimate import Estimate
 from whyconv.paths import given_path
@@ -56,10 +56,6 @@ app = typer.Typer(
 )
 
 STRESS_FOLDER = Path("whyconv-runs/stress")
-LONGEST = 1000
-"""Characters printed of a sentence about a folder, which may come from anywhere."""
-NAMED = 10
-"""Damages that ``report`` and ``export`` name; ``verify`` names all."""
 
 GROUPS = {"exact": exact_app, "data": data_app}
 for _name, _group in GROUPS.items():
@@ -157,6 +153,7 @@ def run(
         results = [_run_as_json(each) for each in done]
         print(_json(results[0] if len(names) == 1 else results))
     elif len(names) == 1:
+        terminal.print_answers(done[0])
         terminal.print_means(done[0])
         terminal.print_judgement(done[0])
         terminal.print_tables(done[0].tables)
@@ -171,6 +168,7 @@ def run(
 
 
 app.command(epilog="Example: whyconv profile brutzkus.fig3a")(profile)
+app.command(epilog="Examples: whyconv worth; whyconv worth my-run --json")(worth)
 
 
 @app.command(epilog="Examples: whyconv check brutzkus; whyconv check malach.thm12 --stress --minutes 10")
@@ -231,11 +229,11 @@ def report(
     use(data)
     with planning():
         found = open_folder(folder, load or ())
-    _note(found.problems, found.remarks)
+    terminal.note(found.problems, found.remarks)
     claims = api.check(check, load or (), watch=_announcer(False)) if check else []
     runs = runs_of(found)
     path = assemble(found, runs, out or folder / "report.html", claims, _command_line())
-    _note((), [run.unfit for run in runs if run.unfit])
+    terminal.note((), [run.unfit for run in runs if run.unfit])
     terminal.print_verdicts(claims, [run for run in runs if not run.unfit])
     print(f"Report: {path}")
     if found.problems:
@@ -254,7 +252,7 @@ def export(
         raise UserError("--csv and --parquet were both given; choose one.")
     with planning():
         done = export_rows(folder, "parquet" if parquet else "csv", load or ())
-    _note(done.problems, done.remarks)
+    terminal.note(done.problems, done.remarks)
     for path in done.paths:
         print(path)
     if done.problems:
@@ -293,7 +291,7 @@ def verify(
 
 def _print_findings(found: Findings, again: Recomputed | None) -> None:
     for sentence in (*found.problems, *found.remarks):
-        print(shown(sentence, LONGEST))
+        print(shown(sentence, terminal.LONGEST))
     kinds = [count(number, table.removesuffix("s")) for table, number in found.intact.items()]
     if found.problems:
         print(f"Intact: {', '.join(kinds)}. To repair the store, run the command that made the rows again.")
@@ -302,7 +300,7 @@ def _print_findings(found: Findings, again: Recomputed | None) -> None:
         print(f"{count(found.intact['rows'], 'row')}, all intact. Checked: {', '.join(kinds)}.")
     if again is not None:
         for sentence in again.problems:
-            print(shown(sentence, LONGEST))
+            print(shown(sentence, terminal.LONGEST))
         others = "; ".join(f"{count(number, 'row')} {why}" for why, number in again.left_out.items())
         rest = f" (left out: {others})" if others else ""
         total = len(again.same) + len(again.problems)
@@ -313,17 +311,6 @@ def _computed(key: str) -> None:
     """Report a recomputed row on stderr, if that is a terminal."""
     if sys.stderr.isatty():
         print(f"recomputed: {key}", file=sys.stderr)
-
-
-def _note(problems: Iterable[str], remarks: Iterable[str]) -> None:
-    """Print a folder's damages and remarks on stderr."""
-    named = list(problems)
-    for sentence in named[:NAMED]:
-        print(f"damaged: {shown(sentence, LONGEST)}", file=sys.stderr)
-    if len(named) > NAMED:
-        print(f"damaged: {len(named) - NAMED} more; whyconv verify names them all.", file=sys.stderr)
-    for sentence in remarks:
-        print(f"note: {shown(sentence, LONGEST)}", file=sys.stderr)
 
 
 def main() -> None:
@@ -382,7 +369,10 @@ def _run_as_json(done: Run) -> dict[str, Any]:
     judgement = done.judgement
     return {
         "study": done.study.name,
+        "answer": done.answer,
+        "answers": [answer.record() for answer in done.answers],
         "verdict": done.verdict,
+        "conclusion": done.conclusion,
         "control_verdict": judgement.control.verdict if judgement else None,
         "numbers": dict(judgement.evidence.numbers) if judgement else {},
         "criterion_frozen": done.standing.data() if done.standing else None,
