@@ -10,6 +10,7 @@ import textwrap
 from typing import Any
 
 from whyconv import registry
+from whyconv.claims.errata import LABELS
 from whyconv.cli.plain_text import unmarked, wrapped
 from whyconv.errors import UserError
 from whyconv.functions import Named, choices
@@ -54,6 +55,7 @@ def one(name: str) -> dict[str, Any]:
         "name": name,
         "text": "\n\n".join(_documents(piece)),
         "reference": piece.reference,
+        **({"erratum": piece.erratum.data()} if getattr(piece, "erratum", None) else {}),
         "settings": {
             field: {
                 "default": about.get("default"),
@@ -201,6 +203,8 @@ def _piece(listed: dict[str, Any], width: int) -> str:
     lines = [f"{listed['kind']} {listed['name']}"]
     lines += [wrapped(listed["reference"], width)] if listed["reference"] else []
     lines += ["", wrapped(listed["text"], width), ""]
+    for name, text in listed.get("erratum", {}).items():
+        lines += _indented(f"{LABELS[name]}: {text}", width)
     for field, about in listed["settings"].items():
         default = "" if about["default"] is None else f", default {json.dumps(about['default'])}"
         lines += _indented(f"{field}: {about['allowed']}{default}", width)

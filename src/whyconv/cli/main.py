@@ -18,6 +18,7 @@ import typer
 from whyconv import __version__, api, registry
 from whyconv.cli import listing, terminal
 from whyconv.cli.data import Data, data_app, use
+from whyconv.cli.errata import errata
 from whyconv.cli.errors import (
     finish_output,
     leave_output,
@@ -169,6 +170,7 @@ def run(
 
 app.command(epilog="Example: whyconv profile brutzkus.fig3a")(profile)
 app.command(epilog="Examples: whyconv worth; whyconv worth my-run --json")(worth)
+app.command(epilog="Examples: whyconv errata; whyconv errata malach.cor5; whyconv errata --bibtex")(errata)
 
 
 @app.command(epilog="Examples: whyconv check brutzkus; whyconv check malach.thm12 --stress --minutes 10")

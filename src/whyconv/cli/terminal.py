@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from whyconv.claims.errata import LABELS
 from whyconv.errors import one_sentence
 from whyconv.measure.estimate import Estimate
 from whyconv.measure.intervals import intervals_shown
@@ -77,6 +78,8 @@ def print_claims(claims: Sequence[Mapping[str, Any]], expected: Iterable[bool]) 
             f"{_coloured(claim['verdict'])}{mark}", f"[bold]{claim['claim']}[/]  {safe(claim['statement'])}"
         )
         table.add_row("", f"[dim]{safe(claim['source'])}, {claim['seconds']:.1f} s[/]")
+        for name, text in (claim.get("erratum") or {}).items():
+            table.add_row("", f"  [yellow]{LABELS[name]}:[/] {safe(text)}")
         for name, value in claim["numbers"].items():
             table.add_row("", f"  {safe(name)}: {safe(number(value))}")
         if claim["traceback"]:
