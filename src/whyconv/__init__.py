@@ -7,10 +7,11 @@
 """
 
 from whyconv.api import check, open_runs, run
+from whyconv.api import everything as list
 from whyconv.errors import UserError
 from whyconv.registry import load
-from whyconv.runs import Run
+from whyconv.notebook import Run
 
 __version__ = "0.1.0"
 
-__all__ = ["Run", "UserError", "__version__", "check", "load", "open_runs", "run"]
+__all__ = ["Run", "UserError", "__version__", "check", "list", "load", "open_runs", "run"]

@@ -136,6 +136,17 @@ class Run:
         said = str(self.standing or UNFROZEN)
         return f"{said[0].upper()}{said[1:]}."
 
+    def __repr__(self) -> str:
+        """Study, trials, verdict and answer; the rows are in ``table``."""
+        done, total = self.done
+        return f"<Run {self.study.name}: {done:,} of {count(total, 'trial')}, {self.verdict}. {self.answer}>"
+
+    def compare(self, other: Run) -> pd.DataFrame:
+        """The answers and means of this run and another side by side."""
+        from whyconv.comparing import compared
+
+        return compared(self, other)
+
     def figures(self) -> dict[str, Any]:
         """The study's charts by title."""
         return self.study.figures(self.table)

@@ -40,6 +40,12 @@ def assemble(
     return write(page, path)
 
 
+def alone(run: Run, path: Path) -> Path:
+    """Write the report of one run, as a notebook has it."""
+    page = Page(title="What are locality, weight sharing and max-pooling worth?", sections=[section(run)])
+    return write(page, path)
+
+
 def _notes(found: Opened) -> list[str]:
     """The first damages, and all remarks."""
     more = len(found.problems) - PROBLEMS_SHOWN
