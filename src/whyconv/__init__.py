@@ -9,9 +9,10 @@
 from whyconv.api import check, open_runs, run
 from whyconv.api import everything as list
 from whyconv.errors import UserError
-from whyconv.registry import load
 from whyconv.notebook import Run
+from whyconv.registry import load
+from whyconv.sampling import sample
 
 __version__ = "0.1.0"
 
-__all__ = ["Run", "UserError", "__version__", "check", "list", "load", "open_runs", "run"]
+__all__ = ["Run", "UserError", "__version__", "check", "list", "load", "open_runs", "run", "sample"]

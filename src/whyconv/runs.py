@@ -118,6 +118,17 @@ class Run:
         return changes(self.study, self.preset) if self.preset else []
 
     @property
+    def uncarried(self) -> str:
+        """That a change of some arms leaves others, such as the control, as they are; empty if none does."""
+        arms = set(getattr(self.study, "arms", ()))
+        named = {arm for arm in arms for change in self.changes if change.startswith(f"arms.{arm}.")}
+        named |= {arm for arm in arms for change in self.changes if change.startswith(f"arms.{arm}=")}
+        if not named or named == arms:
+            return ""
+        kept = "; ".join(sorted(arms - named))
+        return f"Changed in {'; '.join(sorted(named))} alone. Not carried over to {kept}: set these, too."
+
+    @property
     def variant(self) -> str:
         """The same in one text; empty if none do."""
         return ", ".join(self.changes)

@@ -10,11 +10,13 @@ from typing import Any
 
 from whyconv.assignments import given
 from whyconv.errors import UserError
+from whyconv.execution import draw
 from whyconv.lazy import np
 from whyconv.paths import given_path
 from whyconv.runner.folder import as_user_error, write_whole
 from whyconv.spec import build
 from whyconv.streams import stream
+from whyconv.studies.grid import changed
 from whyconv.tasks import Task
 
 LARGEST = 10_000_000
@@ -47,17 +49,20 @@ def sample(
         raise UserError(f"--out {path} was given; give a file name that ends in .npz.")
     if path is not None and path.exists() and not force:
         raise UserError(f"{path} exists; give another name, or --force to replace it.")
-    chosen = build("task", _settings(task, given(set, None)))
-    world = chosen.world(stream("world", chosen.lineage(), seed))
+    chosen = changed(build("task", task), given(set, None))
+    if refused := chosen.refusal(m, 0, m):
+        raise UserError(refused)
+    world = stream("world", chosen.lineage(), seed)
     found: dict[str, Any] = {}
-    for prefix, name in (("", "data"), ("test_", "test")):
-        x, y = chosen.sample(world, stream(name, chosen.lineage(), seed), m)
-        found |= {f"{prefix}x": np.asarray(x), f"{prefix}y": np.asarray(y)}
-    found |= _arrays(world, "world")
-    found["facts"] = json.dumps({"task": chosen.canonical(), "m": m, "seed": seed, **known(chosen)})
+    for prefix, part in (("", "train"), ("test_", "test")):
+        x, y = draw(chosen, world, stream(part, chosen.lineage(), seed), m, part)
+        found |= {f"{prefix}x": np.asarray(x)[:m], f"{prefix}y": np.asarray(y)[:m]}
+    found |= {f"world.{name}": np.asarray(value) for name, value in chosen.revealed(world).items()}
+    facts = {"task": chosen.canonical(), "m": m, "seed": seed, "known": dict(chosen.known(world))}
+    found["facts"] = json.dumps(facts)
     if path is not None:
         buffer = io.BytesIO()
-        np.savez_compressed(buffer, allow_pickle=False, **found)
+        np.savez_compressed(buffer, **found)
         with as_user_error(path):
             write_whole(path, buffer.getvalue())
     return found

@@ -31,6 +31,7 @@ from whyconv.cli.errors import (
 )
 from whyconv.cli.exact import exact_app
 from whyconv.cli.profile import profile
+from whyconv.cli.sample import sample
 from whyconv.cli.stress import as_data, print_found, stressed
 from whyconv.cli.worth import worth
 from whyconv.errors import UserError
@@ -188,6 +189,7 @@ def run(
 
 app.command(epilog="Example: whyconv profile brutzkus.fig3a")(profile)
 app.command(epilog="Examples: whyconv worth; whyconv worth my-run --json")(worth)
+app.command(epilog="Example: whyconv sample signal --set patches=10 --m 10000 --out x.npz")(sample)
 app.command(epilog="Example: whyconv compare my-run other-run")(compare)
 app.command(epilog="Examples: whyconv errata; whyconv errata malach.cor5; whyconv errata --bibtex")(errata)
 

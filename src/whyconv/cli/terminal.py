@@ -150,6 +150,8 @@ def print_judgement(run: Run) -> None:
 
 
 def _print_remarks(run: Run) -> None:
+    if run.uncarried:
+        Console().print(f"[yellow]note:[/] {safe(run.uncarried)}", highlight=False)
     if remarks := run.study.remarks():
         Console().print(f"[dim]note:[/] {safe(remarks)}", highlight=False)
 

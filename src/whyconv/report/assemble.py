@@ -115,7 +115,9 @@ def section(
         rows=sum(key in run.rows for key in keys),
         failed=run.failed,
         tracebacks={line: text for text, line in first.items()},
-        rule=f"Changed by hand: {run.variant}. Otherwise: {remarks}" if run.variant else remarks,
+        rule=f"Changed by hand: {run.variant}. {run.uncarried} Otherwise: {remarks}"
+        if run.variant
+        else remarks,
     )
 
 

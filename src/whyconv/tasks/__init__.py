@@ -113,6 +113,16 @@ class Task(Piece):
         del world, view, exact, risk
         return {}
 
+    def revealed(self, world: jax.Array) -> Mapping[str, Any]:
+        """What is drawn once per seed, as arrays by name: patterns, a signal."""
+        del world
+        return {}
+
+    def known(self, world: jax.Array) -> Mapping[str, float]:
+        """What is known exactly of the distribution, such as the least risk."""
+        del world
+        return {}
+
     def data_digest(self) -> str | None:
         """The digest of the files that the task reads; None if it reads none."""
         return None
