@@ -7,7 +7,7 @@ MINUTES ?= 10
 SETS ?= 20
 FIRST ?= 1
 
-.PHONY: setup demo test test-long check-kernels freeze power seeds mutants tightness chaos bench versions lock clean
+.PHONY: setup demo test test-long check-kernels freeze power seeds mutants planted tightness chaos bench versions lock clean
 
 setup: .venv/runtime
 
@@ -47,6 +47,9 @@ freeze: .venv/runtime
 
 mutants: .venv/dev
 	$(BIN)/python tests/mutants.py
+
+planted: .venv/dev
+	$(BIN)/python tests/mutants.py page > planted.md && mv planted.md docs/planted.md
 
 tightness: .venv/runtime
 	$(BIN)/whyconv check all --stress --minutes $(MINUTES) --out $(STRESS)

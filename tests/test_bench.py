@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
@@ -282,3 +283,45 @@ def test_every_solver_of_margins(script):
     gaps = [bench.badness(units, solve(units), True) for solve in (*solvers, bench.nnls)]
     assert len(gaps) >= 2 and max(gaps) < 1e-8
     assert {can for _, _, can in bench.cases()} == {True, False}
+
+
+def test_growth_of_two_points_of_three_axes(tmp_path):
+    """The command, as it is typed, in another folder."""
+    command = [sys.executable, str(BENCH / "growth.py"), "--tiny"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode in (0, 1), ended.stderr
+    told = json.loads((tmp_path / "build" / "bench" / "growth.rows.json").read_text())
+    assert [row["reason"] for row in told["rows"] if not row["goal"]] == []  # none was skipped
+    for points in told["told"].values():
+        assert all(positive([*point["seconds"], *point["processor"]]) for point in points)
+
+
+def test_an_exponent_is_found_and_one_that_is_too_large_is_missed(script):
+    bench = script("growth")
+    sizes = [10.0, 100.0, 1000.0]
+    assert bench.slope(sizes, [size**1.5 for size in sizes])[0] == pytest.approx(1.5)
+    points = [{"trials": size} for size in sizes]
+
+    def words(power):
+        found = [
+            {"processor": [size**power * noise for noise in (0.99, 1.0, 1.01)], "bytes": size**power}
+            for size in sizes
+        ]
+        return [row.word for row in bench.judged("trials", points, found)]
+
+    assert words(1.5) == ["MISSED", "MISSED"] and words(0.0) == ["met", "met"]
+
+
+def test_all_benches_end_in_a_table_and_are_kept(script, monkeypatch, tmp_path, capsys):
+    bench = script("all")
+    monkeypatch.setattr(bench, "RESULTS", tmp_path / "results")
+    monkeypatch.setitem(bench.BENCHES, "growth", (["--tiny", "--axis", "m"], []))
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("sys.argv", ["all.py", "--only", "growth"])
+    codes = [bench.main(), bench.main()]
+    (file,) = (tmp_path / "results").iterdir()
+    kept = json.loads(file.read_text())
+    assert len(kept) == 2 and all(each["machine"] and "growth" in each["benches"] for each in kept)
+    out = capsys.readouterr().out
+    assert "m: seconds" in out and "measured" in out and set(codes) <= {0, 1}
+    assert max(map(len, out.splitlines())) <= 200

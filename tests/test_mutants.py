@@ -2,7 +2,7 @@
 
 import pytest
 
-from mutants import CHECKED, PACKAGE, ROOT, TESTED
+from mutants import CHECKED, PACKAGE, ROOT, TESTED, page
 from whyconv import api
 
 
@@ -15,3 +15,11 @@ def test_a_mutant_can_be_made(mutant):
 def test_what_must_notice_is_there():
     assert all((ROOT / mutant.noticed_by).is_file() for mutant in TESTED)
     assert all(api.chosen_claims(name) for mutant in CHECKED for name in mutant.noticed_by.split())
+
+
+def test_the_page_of_planted_errors_names_what_survives():
+    found = {mutant: ("SURVIVED" if number == 1 else "red", 1.0) for number, mutant in enumerate(CHECKED)}
+    text = page(found)
+    assert f"Noticed: {len(CHECKED) - 1} of {len(CHECKED)}. Not noticed: {CHECKED[1].word}." in text
+    assert text.count("| reported | red |") == 33 and text.count("| new | red |") == 34
+    assert text.count("**SURVIVED**") == 1

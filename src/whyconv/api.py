@@ -9,7 +9,7 @@ import shlex
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from whyconv import registry
 from whyconv.deciding import decide_all
@@ -24,6 +24,9 @@ from whyconv.settings import configure
 from whyconv.spec import to_json
 from whyconv.tasks.images import use_folder
 from whyconv.verdict import control_fault
+
+if TYPE_CHECKING:
+    from whyconv.auditing.answer import Answer
 
 RUNS = "whyconv-runs"
 
@@ -87,6 +90,49 @@ def run(
         with Progress(chosen) as progress:
             summary = complete(chosen, folder, options, progress.watch)
     return Run(chosen, summary.points, summary.rows, folder, line, preset)
+
+
+def audit(
+    X: Any,
+    y: Any,
+    groups: Any = None,
+    grid: str | tuple[int, ...] = "auto",
+    metric: str = "auto",
+    target: float | None = None,
+    minutes: float = 5,
+    random_state: int = 0,
+    *,
+    channels: Literal["first", "last"] | None = None,
+    arms: Iterable[str] | None = None,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    memory: float | None = None,
+    name: str = "data",
+    watch: Callable[[Any], None] | None = None,
+) -> Answer:
+    """What would locality, weight sharing and pooling save on these data?
+
+    >>> r = whyconv.audit(X, y, minutes=5)  # doctest: +SKIP
+    >>> r.order, r.savings, r.curves, r.best, r.more_data(error=0.05)  # doctest: +SKIP
+
+    ``X``: an array or frame of examples, ``y``: classes, or real targets with ``metric="mse"``; ``groups``:
+    examples of one group (one person, one machine) are never on both sides of a split. ``grid``: series,
+    table, 28x28x1, or auto. ``target``: an error, for the number of examples that it needs. The audit ends
+    after ``minutes``, or before if everything is decided; the same call resumes it in the folder ``out``,
+    with more minutes it goes on. ``memory``: a cap in gigabytes.
+    """
+    from whyconv.auditing.answer import Answer
+    from whyconv.auditing.dataset import from_arrays
+    from whyconv.auditing.design import designed
+    from whyconv.auditing.run import audit as audited
+
+    dataset = from_arrays(X, y, groups, grid, channels, metric, name, memory=memory)
+    chosen = None if arms is None else tuple(arms)
+    found = audited(
+        dataset, metric=metric, target=target, minutes=minutes, out=out, workers=workers, memory=memory,
+        arms=chosen, random_state=random_state, **({} if watch is None else {"watch": watch}),
+    )  # fmt: skip
+    return Answer(found, designed(dataset, metric=metric, arms=chosen, random_state=random_state))
 
 
 def _command(

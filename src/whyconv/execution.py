@@ -6,12 +6,13 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
+from whyconv.compiling import quick
 from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Feed, Fit, Job, Maker
 from whyconv.measure.locality import locality
 from whyconv.spec import once
 from whyconv.streams import streams
-from whyconv.tasks import Part, Sample, StreamedTask, Task, WeightedPoints
+from whyconv.tasks import Part, Sample, StreamedTask, Task, WeightedPoints, predicted
 from whyconv.trial import Trial
 from whyconv.views import FirstLayer, View
 
@@ -53,14 +54,16 @@ def execute(
         fit = chosen(trial, train_in_segments(trial, job, beat, checkpoint), keys)
         trained = trial.learner.trained(trial.m)
         if job.feed is None:
-            train_error = error(fit, [job.sample], trained)
+            on_sample = measures(trial.task, fit, [job.sample], trained)
         else:  # made again; at most test_size examples if every epoch had new ones
             count = min(trained, trial.test_size) if job.feed.maker.fresh else trained
-            train_error = error(fit, blocks(trial.task, keys["world"], keys["train"], count, "train"), count)
-        result = {**fit.facts, "train_error": train_error}
+            again = blocks(trial.task, keys["world"], keys["train"], count, "train")
+            on_sample = measures(trial.task, fit, again, count)
+        result = {**fit.facts, **{f"train_{what}": value for what, value in on_sample.items()}}
         for name, task in trial.task.tests().items():
             made = blocks(task, keys["world"], keys["test"], trial.test_size, "test")
-            result[f"test_error_{name}" if name else "test_error"] = error(fit, made, trial.test_size)
+            for what, value in measures(task, fit, made, trial.test_size).items():
+                result[f"test_{what}_{name}" if name else f"test_{what}"] = value
         view = shown(trial, fit.params)
         if (points := trial.task.points(keys["world"], view, trial.exact)) is not None:
             result["exact_error"] = exact_error(fit, points)
@@ -191,7 +194,7 @@ def capacity(m: int) -> int:
 
 def prepared(trial: Trial, keys: Mapping[str, jax.Array]) -> Job:
     """The learner's job: with a sample, or with a feed if task and learner support batches on demand."""
-    task, rows, feed = trial.task, capacity(trial.m), None
+    task, rows, feed = trial.task, trial.task.room(trial.m) or capacity(trial.m), None
     if isinstance(task, StreamedTask) and trial.learner.streams:
         feed = Feed(maker(task), (task.stock("train"), keys["world"], keys["train"]), rows)
         sample = Sample(jnp.zeros((0, *task.shape)), jnp.zeros(0))
@@ -200,25 +203,38 @@ def prepared(trial: Trial, keys: Mapping[str, jax.Array]) -> Job:
     return Job(trial.form, sample, trial.m, keys["init"], keys["batches"], feed)
 
 
-@once
 def maker(task: StreamedTask) -> Maker:
-    """How a streamed task makes batches; equal tasks get the same object, and so share compiled programs."""
+    """How a streamed task makes batches: the order outside of the compiled program, the examples inside."""
 
     def shuffle(arrays: tuple[Any, Any, Any], epoch: int) -> Any:
         stock, world, draws = arrays
         return task.shuffle(stock, world, draws, epoch)
 
+    shared = task.shared()
+    assert isinstance(shared, StreamedTask)
+    return Maker(shuffle, batches(shared), task.fresh)
+
+
+@once
+def batches(task: StreamedTask) -> Callable[..., Sample]:
+    """Makes a batch; equal tasks get the same function, and so share compiled programs."""
+
     def batch(arrays: tuple[Any, Any, Any], order: Any, index: jax.Array) -> Sample:
         stock, world, draws = arrays
         return task.assemble(stock, order, world, draws, index)
 
-    return Maker(shuffle, batch, task.fresh)
+    return batch
 
 
 def draw(task: Task, world: jax.Array, draws: jax.Array, count: int, part: Part = "train") -> Sample:
     made = list(blocks(task, world, draws, count, part))
-    parts = [jnp.concatenate(column) if len(made) > 1 else column[0] for column in zip(*made, strict=True)]
-    return Sample(*(column if len(column) == count else column[:count] for column in parts))
+    if len(made) == 1 and len(made[0].y) == count:
+        return made[0]
+    columns: Any = ([np.asarray(part) for part in column] for column in zip(*made, strict=True))
+    whole: Any = (
+        np.concatenate(column)[:count] for column in columns
+    )  # JAX would compile it for each length
+    return Sample(*whole)
 
 
 def blocks(task: Task, world: jax.Array, draws: jax.Array, count: int, part: Part) -> Iterator[Sample]:
@@ -244,7 +260,7 @@ def sampler(task: Task) -> Callable[..., Sample]:
             return given.assemble(stock, order, world, draws, index)
         return given.examples(world, draws, index)
 
-    return jax.jit(block)
+    return quick(block) if task.light else jax.jit(block)
 
 
 def scores(fit: Fit, x: Any) -> np.ndarray:
@@ -260,14 +276,21 @@ def scores(fit: Fit, x: Any) -> np.ndarray:
 
 def error(fit: Fit, samples: Iterable[Sample], count: int) -> float:
     """The fraction of wrong predictions among the first ``count`` examples."""
-    wrong = seen = 0
+    given, labels = scored(fit, samples, count)
+    return int(np.sum(predicted(given) != labels)) / count
+
+
+def measures(task: Task, fit: Fit, samples: Iterable[Sample], count: int) -> Mapping[str, float]:
+    """What the task measures on the first ``count`` examples, such as the fraction of wrong predictions."""
+    return task.measures(*scored(fit, samples, count))
+
+
+def scored(fit: Fit, samples: Iterable[Sample], count: int) -> tuple[np.ndarray, np.ndarray]:
+    """Scores and labels of the first ``count`` examples."""
+    given, labels, seen = [], [], 0
     for sample in samples:
         y = np.asarray(sample.y)[: count - seen]  # NumPy, since JAX would compile the slice
-        wrong += int(np.sum(predicted(scores(fit, np.asarray(sample.x)[: len(y)])) != y))
+        given.append(scores(fit, np.asarray(sample.x)[: len(y)]))
+        labels.append(y)
         seen += len(y)
-    return wrong / count
-
-
-def predicted(scores: np.ndarray) -> np.ndarray:
-    """The sign of a single score, with sign(0) = -1; the index of the largest of several scores."""
-    return np.where(scores > 0, 1, -1) if scores.ndim == 1 else np.argmax(scores, axis=1)
+    return np.concatenate(given), np.concatenate(labels)

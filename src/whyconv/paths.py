@@ -30,6 +30,19 @@ def given_path(name: str | Path) -> Path:
     return Path(text)
 
 
+_runs: list[Path] = []
+
+
+def use_run_folder(folder: str | Path) -> None:
+    """From now on trials of this process belong to the run in this folder."""
+    _runs[:] = [Path(folder)]
+
+
+def run_folder() -> Path:
+    """The folder of the current run, where tasks find data that are kept with the rows."""
+    return _runs[0] if _runs else Path()
+
+
 def cache_folder(environ: Mapping[str, str]) -> Path:
     """WHYCONV_CACHE; else ``whyconv`` in XDG_CACHE_HOME, or in the user's cache folder on this system."""
     if own := environ.get("WHYCONV_CACHE"):

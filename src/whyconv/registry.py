@@ -35,6 +35,8 @@ FUNCTIONS = {
 }
 """Kinds of plain functions that settings name: see :mod:`whyconv.functions`."""
 ROOMS = ("tasks", "networks", "learners")
+OTHERS = ("whyconv.auditing.study",)
+"""Modules with pieces outside of rooms and papers."""
 PAPERS = ("whyconv.papers", "whyconv_papers")
 """Our papers, and those of others on Python's path."""
 _pieces: dict[tuple[str, str], Any] = {}
@@ -79,9 +81,10 @@ def add(piece: Any) -> None:
 
 
 def pieces(kind: str) -> list[Any]:
-    """All pieces of a kind, sorted by name."""
+    """All pieces of a kind that users choose by name, sorted by name."""
     _discover()
-    return [piece for (of, _), piece in sorted(_pieces.items(), key=lambda item: item[0]) if of == kind]
+    found = [piece for (of, _), piece in sorted(_pieces.items(), key=lambda item: item[0]) if of == kind]
+    return [piece for piece in found if getattr(piece, "listed", True)]
 
 
 def everything(paper: str = "") -> dict[str, list[dict[str, str]]]:
@@ -205,6 +208,8 @@ def _papers(shelf: str) -> None:
 def _discover() -> None:
     for room in ROOMS:
         _modules(f"whyconv.{room}")
+    for module in OTHERS:
+        importlib.import_module(module)
     for shelf in PAPERS:
         if importlib.util.find_spec(shelf):
             _papers(shelf)

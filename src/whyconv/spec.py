@@ -83,6 +83,8 @@ class Piece(Spec):
     version: ClassVar[int] = 1
     reference: ClassVar[str] = ""
     origin: ClassVar[str] = ""
+    listed: ClassVar[bool] = True
+    """Whether users choose it by name; a piece that only we build, with data of a user, is not listed."""
     required: ClassVar[tuple[str, ...]] = ()
     """Class variables a named piece of this kind must have."""
 

@@ -17,19 +17,40 @@ depends on the order of trials or on a global generator.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from whyconv.lazy import jax
+from whyconv.lazy import jax, np
 from whyconv.spec import digest
 
 if TYPE_CHECKING:
     from whyconv.trial import Trial
 
+_WORD, _PARITY = 0xFFFFFFFF, 0x1BD11BDA
+_TURNS = ((13, 15, 26, 6), (17, 29, 16, 24))
+"""By how many bits a round rotates; groups of four rounds alternate."""
+
 
 def stream(name: str, *parts: object) -> jax.Array:
-    """The key of the stream ``name``, given the JSON values ``parts`` that it depends on."""
+    """The key of the stream ``name``, given the JSON values ``parts`` that it depends on.
+
+    It is ``fold_in(key(first word), second word)`` of :mod:`jax.random`, without a program to compile.
+    """
     words = int(digest([name, *parts])[:16], 16)
-    return jax.random.fold_in(jax.random.key(words >> 32), words & 0xFFFFFFFF)
+    folded: Any = np.array(threefry((0, words >> 32), (0, words & _WORD)), np.uint32)
+    return jax.random.wrap_key_data(folded, impl="threefry2x32")
+
+
+def threefry(key: tuple[int, int], counter: tuple[int, int]) -> tuple[int, int]:
+    """Threefry-2x32 with 20 rounds, on words of 32 bits (Salmon et al., Parallel random numbers, SC 2011)."""
+    words = (*key, key[0] ^ key[1] ^ _PARITY)
+    first, second = ((c + k) & _WORD for c, k in zip(counter, key, strict=True))
+    for group in range(5):
+        for turn in _TURNS[group % 2]:
+            first = (first + second) & _WORD
+            second = ((second << turn | second >> (32 - turn)) & _WORD) ^ first
+        first = (first + words[(group + 1) % 3]) & _WORD
+        second = (second + words[(group + 2) % 3] + group + 1) & _WORD
+    return first, second
 
 
 def streams(trial: Trial) -> dict[str, jax.Array]:

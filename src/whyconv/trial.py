@@ -50,7 +50,7 @@ class Trial(Spec):
     def _outputs(self) -> str:
         """Why the network has another number of scores than the task has classes; empty if it has not."""
         wanted = self.task.classes if self.task.classes > 2 else 1
-        given = self.network.score_count if self.network else 1
+        given = self.network.score_count if self.network else self.learner.scores_given(self.task.classes)
         if given == wanted:
             return ""
         return (

@@ -163,7 +163,8 @@ def _ended(process: subprocess.Popen[bytes]) -> tuple[bytes, bytes]:
     return process.communicate(timeout=120)
 
 
-def vanished(folder: Path, seconds: float = 5.0) -> bool:
+def vanished(folder: Path, seconds: float = 30.0) -> bool:
+    """Whether all processes end; one that has just started must import first, which takes time."""
     end = time.monotonic() + seconds
     while marked(folder):
         if time.monotonic() > end:

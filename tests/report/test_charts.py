@@ -208,3 +208,16 @@ def test_large_numbers_on_a_logarithmic_axis_are_written_as_powers():
     table = counts_table().assign(steps=lambda t: t["steps"] * 1e9)
     made = files(curves(table, "n", "steps", title="", x_title="n", y_title="steps", log_y=True))
     assert ">1e+9</text>" in made.svg and "1000000000" not in made.svg
+
+
+def test_of_thousands_of_runs_whole_seeds_are_drawn_and_all_are_averaged():
+    seeds, sizes = 5000, (10, 20)
+    rows = [{"arm": "A", "m": m, "seed": seed, "error": seed / seeds} for seed in range(seeds) for m in sizes]
+    names = {"title": "T", "x_title": "m", "y_title": "error"}
+    chart = curves(pd.DataFrame(rows), "m", "error", **names).to_dict()
+    assert chart["title"] == "T (single runs: the first 4,000 of 5,000 seeds)"
+    drawn = _csv(chart).splitlines()
+    assert len(drawn) == 1 + 8000 and sum(",3999," in line or line.endswith(",3999") for line in drawn) == 2
+    assert json.dumps(chart).count(f'"count": {seeds}') >= len(sizes)
+    few = curves(pd.DataFrame(rows[:8000]), "m", "error", **names).to_dict()
+    assert few["title"] == "T"

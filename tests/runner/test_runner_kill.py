@@ -220,7 +220,7 @@ def test_a_full_disk_in_the_middle_of_a_run_is_told(tmp_path):
         "import resource, runpy, sys; sys.path.insert(0, '.'); "
         "resource.setrlimit(resource.RLIMIT_FSIZE, (600_000,) * 2); runpy.run_path('run_fake_study.py')"
     )
-    command = [sys.executable, "-c", program, str(tmp_path / "out"), "seeds=300"]
+    command = [sys.executable, "-c", program, str(tmp_path / "out"), "seeds=700", "sleep=0.002", "workers=1"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=HERE)
     assert done.returncode == 1
     assert done.stderr.startswith("refused: ")
@@ -230,4 +230,5 @@ def test_a_full_disk_in_the_middle_of_a_run_is_told(tmp_path):
     assert len(acknowledged) > 10
     with Store.read(tmp_path / "out") as store:
         assert acknowledged <= set(store.rows())
-    assert completed(FakeGrid(seeds=300), tmp_path / "out", options()).reused >= len(acknowledged)
+    study = FakeGrid(seeds=700, sleep=0.002)
+    assert completed(study, tmp_path / "out", options()).reused >= len(acknowledged)

@@ -509,3 +509,20 @@ def write_asset(folder):
         store.put(failed, 0.125, "Traceback (most recent call last): ...")
         store.record_run(FakeGrid(does=("work", "raise")), "quick", [], "whyconv run fake-grid")
     (Path(folder) / "lock").unlink()
+
+
+def test_a_kill_may_leave_one_transaction_unlisted_and_no_more(tmp_path):
+    """Rows are committed together, then listed; between the two a kill leaves no row that was reported."""
+    first, second, third = (list(ROWS.values())[part : part + 5] for part in (0, 5, 10))
+    with Store.open(tmp_path) as store:
+        for part in (first, second, third):
+            store.put_all((each, 0.5, "") for each in part)
+    listed = (tmp_path / "acknowledged").read_text().splitlines(keepends=True)
+    for kept, says in ((10, []), (12, []), (9, ["the list of acknowledged rows: it lacks 6 stored rows."])):
+        (tmp_path / "acknowledged").write_text("".join(listed[:kept]))
+        with Store.read(tmp_path) as store:
+            assert store.verify() == says
+            assert len(store.rows()) == 15
+    with Store.open(tmp_path):
+        pass
+    assert len((tmp_path / "acknowledged").read_text().splitlines()) == 15

@@ -14,7 +14,7 @@ from whyconv.measure.complexity import Ratio, SampleComplexity
 from whyconv.measure.intervals import Interval
 from whyconv.studies.answers import RISE, Answer, in_effort, in_examples, in_outcome
 
-NAMES = [study.name for study in registry.pieces("study") if study.name.partition(".")[0] != "own"]
+NAMES = [study.name for study in registry.pieces("study") if ".papers." in study.__module__]
 MEASURED = ("test_error", "accuracy", "risk", "alignment", "steps_taken", "evaluations")
 
 

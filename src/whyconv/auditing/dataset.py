@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any
 
-from whyconv.errors import UserError
+from whyconv.auditing.bad_data import BadData, nearest
+from whyconv.auditing.features import Channels, Grid, Lengths, features_of
+from whyconv.auditing.labels import groups_of, labels_of
+from whyconv.auditing.noticing import noticed
 from whyconv.lazy import Floats, Ints, NDArray
 
-Grid = Literal["series", "image", "table"]
-"""What the order of features means: neighbours in time, in two directions, or nothing that is known."""
+__all__ = ["BadData", "Dataset", "Grid", "from_arrays"]
 
-
-class BadData(UserError, ValueError):
-    """Data that cannot be audited, in one sentence: what was given, what is allowed, what to do."""
+METRICS = ("auto", "error", "balanced", "logloss", "mse")
+FEWEST = 40
+"""Examples without which there is no learning curve."""
 
 
 @dataclass(frozen=True)
@@ -38,3 +40,70 @@ class Dataset:
         """(rows, columns, channels) of one example."""
         _, rows, columns, channels = self.x.shape
         return rows, columns, channels
+
+
+def from_arrays(
+    X: Any,
+    y: Any,
+    groups: Any = None,
+    grid: str | tuple[int, ...] = "auto",
+    channels: Channels | None = None,
+    metric: str = "auto",
+    name: str = "data",
+    *,
+    lengths: Lengths | None = None,
+    memory: float | None = None,
+) -> Dataset:
+    """The examples ``X`` with their labels ``y``, checked; what looks odd is in ``warnings``.
+
+    ``X``: numbers, as an array or anything with ``__array__``: (examples, features), (examples, length,
+    channels) or (examples, rows, columns, channels); a pandas frame of numbers, booleans and categories, of
+    which ``y`` and ``groups`` may name columns; or a list of series of unequal ``lengths``, to be padded with
+    zeros or cut. ``y``: classes of any type, or real targets with the metric mse. ``memory``: a cap in GB.
+
+    ``grid``: series, table, ``28x28x1`` (also as a tuple), or auto: an array of two axes is a series, a frame
+    is a table unless its columns are numbered, an array of four axes holds images. ``channels`` of three or
+    four axes are last where that axis is shorter by a factor of two or more; else it must be said.
+    """
+    if metric not in METRICS:
+        raise BadData(f"the metric {metric!r} was given; choose one of {', '.join(METRICS)}.")
+    if isinstance(y, str) or isinstance(groups, str):
+        X, y, groups = _columns_taken(X, y, groups)
+    features = features_of(X, grid, channels, lengths, memory)
+    count = len(features.x)
+    labels = labels_of(y, count, metric)
+    kin = None if groups is None else groups_of(groups, labels)
+    if count < FEWEST:
+        raise BadData(f"there are {count} examples; an audit needs at least {FEWEST}, better some hundreds.")
+    return Dataset(
+        name=name,
+        x=features.x,
+        y=labels.numbers,
+        classes=labels.classes,
+        grid=features.grid,
+        groups=kin,
+        warnings=(*features.notes, *noticed(features, labels, kin, metric)),
+    )
+
+
+def _columns_taken(X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
+    """A frame without the columns that ``y`` and ``groups`` name, and these columns."""
+    if not hasattr(X, "columns"):
+        named = y if isinstance(y, str) else groups
+        raise BadData(
+            f"{named!r} was given for labels or groups; a name needs a pandas frame: give an array."
+        )
+    names, taken = [str(each) for each in X.columns], []
+    values = []
+    for given in (y, groups):
+        if isinstance(given, str):
+            if given not in names:
+                raise BadData(f"there is no column {given!r}; columns like it: {nearest(given, names)}.")
+            if names.count(given) > 1:
+                raise BadData(f"{names.count(given)} columns are named {given!r}; give each its own name.")
+            taken.append(given)
+            values.append(X.iloc[:, names.index(given)])
+        else:
+            values.append(given)
+    kept = [place for place, each in enumerate(names) if each not in taken]
+    return X.iloc[:, kept], *values

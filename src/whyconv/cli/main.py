@@ -17,6 +17,7 @@ import typer
 
 from whyconv import __version__, api, registry
 from whyconv.cli import listing, terminal
+from whyconv.cli.audit import audit, is_audit, report_audit
 from whyconv.cli.compare import compare
 from whyconv.cli.data import Data, data_app, use
 from whyconv.cli.dry_run import described, planned
@@ -192,6 +193,9 @@ app.command(epilog="Examples: whyconv worth; whyconv worth my-run --json")(worth
 app.command(epilog="Example: whyconv sample signal --set patches=10 --m 10000 --out x.npz")(sample)
 app.command(epilog="Example: whyconv compare my-run other-run")(compare)
 app.command(epilog="Examples: whyconv errata; whyconv errata malach.cor5; whyconv errata --bibtex")(errata)
+app.command(epilog="Examples: whyconv audit digits.npz; whyconv audit homes.csv --label price --metric mse")(
+    audit
+)
 
 
 @app.command(epilog="Examples: whyconv check brutzkus; whyconv check malach.thm12 --stress --minutes 10")
@@ -253,6 +257,9 @@ def report(
     with planning():
         found = open_folder(folder, load or ())
     terminal.note(found.problems, found.remarks)
+    if is_audit(found):
+        report_audit(found, out or folder / "report.html")
+        raise typer.Exit(1 if found.problems else 0)
     claims = api.check(check, load or (), watch=_announcer(False)) if check else []
     runs = runs_of(found)
     path = assemble(found, runs, out or folder / "report.html", claims, _command_line())

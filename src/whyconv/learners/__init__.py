@@ -31,8 +31,8 @@ State = Any
 class Maker:
     """Makes examples batch by batch from the ``arrays`` of a :class:`Feed`."""
 
-    shuffle: Callable[[Any, int], Any]
-    """(arrays, epoch) -> the order of an epoch."""
+    shuffle: Callable[[Any, int], Any] = field(compare=False)
+    """(arrays, epoch) -> the order of an epoch; no part of compiled programs."""
     batch: Callable[[Any, Any, jax.Array], Sample]
     """(arrays, order, example numbers) -> these examples; pure and traceable."""
     fresh: bool
@@ -61,6 +61,8 @@ class Job:
     init: jax.Array
     batches: jax.Array
     feed: Feed | None = None
+    weights: Any = ()
+    """How much each row counts in the loss, 1 on average over the first ``m``; empty: all count alike."""
     kept: dict[str, Any] = field(default_factory=dict, compare=False)
     """What a learner computed from the sample and reuses in later segments."""
 
@@ -111,6 +113,11 @@ class Learner(Piece):
         """How many of m examples, counted from the first, are trained on; the others are held out."""
         return m
 
+    def scores_given(self, classes: int) -> int:
+        """How many scores per example it gives without a network."""
+        del classes
+        return 1
+
     def form(self, network: Network, setting: Setting) -> Network:
         """The network to train on ``setting.rows`` examples: itself, or an equal, faster form."""
         del setting
@@ -153,7 +160,7 @@ def at_most(value: jax.Array, limit: float) -> bool:
 
     0.1 in single precision is above 0.1, so a program that stops there would otherwise be asked to continue.
     """
-    return bool(value <= value.dtype.type(limit))
+    return bool(np.asarray(value) <= value.dtype.type(limit))
 
 
 LearnerField = Annotated[Learner, BeforeValidator(lambda value: build("learner", value))]

@@ -17,6 +17,8 @@ class Data(NamedTuple):
     m: jax.Array
     order: Any = ()
     """What the examples of an epoch share, if they are made batch by batch."""
+    weights: Any = ()
+    """How much each row counts in the loss, 1 on average; empty: all count alike."""
 
     def chunks(self, size: int) -> jax.Array:
         """The number of chunks of ``size`` rows, including a last, incomplete one."""

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whyconv.lazy import jax, jnp, optax
+from whyconv.compiling import brief, quick
+from whyconv.lazy import jax, jnp, np, optax
 from whyconv.learners import Maker
 from whyconv.learners._batches import Data
 from whyconv.learners._optimisers import transformation
@@ -24,17 +25,36 @@ class Running(NamedTuple):
 
     params: Any
     optimiser: Any
-    epoch: jax.Array
-    step: jax.Array
-    total: jax.Array
+    epoch: Any
+    step: Any
+    total: Any
     """The loss of the current epoch, summed over examples."""
-    share: jax.Array
+    share: Any
     """The finished share of the current epoch."""
-    loss: jax.Array
-    error: jax.Array
-    trace: jax.Array
-    errors: jax.Array
-    stopped: jax.Array
+    loss: Any
+    error: Any
+    trace: Any
+    errors: Any
+    stopped: Any
+
+
+def beginning(params: Any, optimiser: Any) -> Running:
+    """The state before the first step; in NumPy, since JAX would compile each of these."""
+    whole, real = (jax.dtypes.canonicalize_dtype(kind) for kind in (int, float))
+    zero, nothing, never = np.zeros((), whole), np.zeros((), real), np.full((TRACE,), -1.0, real)
+    return Running(
+        params,
+        optimiser,
+        epoch=zero,
+        step=zero,
+        total=nothing,
+        share=nothing,
+        loss=np.asarray(np.inf, real),
+        error=np.ones((), real),
+        trace=never,
+        errors=never,
+        stopped=np.zeros((), bool),
+    )
 
 
 class Programs(NamedTuple):
@@ -83,8 +103,9 @@ class Training:
         return self.network.prepare(made.x), made.y
 
     def total(self, derived: Any, data: Data, chosen: jax.Array, counts: jax.Array) -> jax.Array:
-        """The loss of the chosen rows, weighted by ``counts``."""
+        """The loss of the chosen rows, weighted by ``counts`` and by their own weights, if they have any."""
         x, y = self.look(data, chosen)
+        counts = counts if isinstance(data.weights, tuple) else counts * data.weights[chosen]
         return jnp.sum(counts * self.pointloss(self.network.apply(derived, x), y))
 
     def update(self, params: Any, inner: Any, grad: Any) -> tuple[Any, Any]:
@@ -221,9 +242,12 @@ def programs(network: Network, learner: Gradient, maker: Maker | None = None) ->
     padded array.
     """
     training = Training(network, learner, maker)
+    small = (
+        maker is None and learner.batch is not None
+    )  # images take minutes; a full batch loses its last bits
     return Programs(
-        jax.jit(training.begin, static_argnums=1),
-        jax.jit(network.prepare),
-        jax.jit(training.segment),
-        jax.jit(training.score),
+        quick(training.begin, static=1),
+        quick(network.prepare),
+        (brief if small else jax.jit)(training.segment),
+        brief(training.score),
     )

@@ -13,7 +13,7 @@ from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Cost, Fit, Job, Learner, at_most
 from whyconv.learners import _optimisers as optimisers
 from whyconv.learners._batches import Data
-from whyconv.learners._training import TRACE, Programs, Running, programs
+from whyconv.learners._training import Programs, Running, beginning, programs
 from whyconv.learners.losses import Loss, mismatch
 from whyconv.networks import Network, Setting
 
@@ -107,22 +107,9 @@ class Gradient(Learner, name="gradient"):
     def start(self, job: Job) -> Running:
         assert job.network is not None
         params, inner = self.programs(job).begin(job.init, job.shape)
-        rate = jnp.asarray(self.rate, inner.hyperparams["learning_rate"].dtype)
+        rate = np.asarray(self.rate, inner.hyperparams["learning_rate"].dtype)
         inner = inner._replace(hyperparams={**inner.hyperparams, "learning_rate": rate})
-        zero = jnp.zeros((), int)
-        return Running(
-            params,
-            inner,
-            epoch=zero,
-            step=zero,
-            total=jnp.zeros((), float),
-            share=jnp.zeros((), float),
-            loss=jnp.full((), jnp.inf, float),
-            error=jnp.ones((), float),
-            trace=jnp.full((TRACE,), -1.0, float),
-            errors=jnp.full((TRACE,), -1.0, float),
-            stopped=jnp.zeros((), bool),
-        )
+        return beginning(params, inner)
 
     def advance(self, job: Job, state: Running, steps: int) -> Running:
         """At most ``steps`` steps; if every epoch has new examples, only to the end of the current one."""
@@ -141,13 +128,15 @@ class Gradient(Learner, name="gradient"):
         if job.feed is None:
             if "data" not in job.kept:
                 x = self.programs(job).prepare(job.sample.x)
-                job.kept["data"] = Data(x, job.sample.y, whole(0), whole(self.trained(job.m)))
+                m = whole(self.trained(job.m))
+                job.kept["data"] = Data(x, job.sample.y, whole(0), m, weights=job.weights)
             return job.kept["data"]
         maker, arrays, rows = job.feed
         epoch = int(state.epoch) if maker.fresh else 0
         if job.kept.get("epoch") != epoch:
             order = jax.tree.map(jnp.asarray, maker.shuffle(arrays, epoch))
-            data = Data(arrays, jnp.zeros(rows), whole(0), whole(self.trained(job.m)), order)
+            m = whole(self.trained(job.m))
+            data = Data(arrays, jnp.zeros(rows), whole(0), m, order, job.weights)
             job.kept.update(epoch=epoch, data=data)
         return job.kept["data"]
 

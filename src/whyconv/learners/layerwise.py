@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
+from whyconv.compiling import brief
 from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Cost, Fit, Job, Learner, at_most
 from whyconv.networks import Network
@@ -21,10 +22,18 @@ class Layers(NamedTuple):
 
     w: jax.Array
     a: jax.Array
-    first: jax.Array
-    second: jax.Array
-    loss: jax.Array
-    trace: jax.Array
+    first: Any
+    second: Any
+    loss: Any
+    trace: Any
+
+
+class Programs(NamedTuple):
+    """Compiled programs: steps of the first layer; of the second, on features; scores."""
+
+    first: Callable[..., Layers]
+    second: Callable[..., Layers]
+    score: Callable[[Any, Any], jax.Array]
 
 
 class Layerwise(Learner, name="layerwise"):
@@ -67,23 +76,23 @@ class Layerwise(Learner, name="layerwise"):
     def start(self, job: Job) -> Layers:
         network = _conv_pool(job.network)
         params = network.init(job.init, job.shape)
-        zero = jnp.zeros((), int)
-        trace = jnp.full((TRACE,), -1.0, float)
-        return Layers(params["w"], params["a"], zero, zero, jnp.full((), jnp.inf, float), trace)
+        whole, real = (jax.dtypes.canonicalize_dtype(kind) for kind in (int, float))
+        zero, trace = np.zeros((), whole), np.full((TRACE,), -1.0, real)
+        return Layers(params["w"], params["a"], zero, zero, np.asarray(np.inf, real), trace)
 
     def advance(self, job: Job, state: Layers, steps: int) -> Layers:
         """Steps of the first layer, or of the second once the first is done."""
         network = _conv_pool(job.network)
-        first_layer, second_layer = programs(network, self)
+        program, number = programs(network, self), state.first.dtype
         half = -(-job.m // 2)
         if half == job.m:
             raise ValueError("the layerwise learner splits its sample in two, so it needs m >= 2")
-        x, y = job.sample.x[: job.m], job.sample.y[: job.m]
+        x, y = np.asarray(job.sample.x)[: job.m], np.asarray(job.sample.y)[: job.m]
         if int(state.first) < self.first_steps:
-            until = jnp.minimum(state.first + steps, self.first_steps)
-            return first_layer(state, network.prepare(x[:half]), y[:half], until)
-        until = jnp.minimum(state.second + steps, self.second_steps)
-        return second_layer(state, network.prepare(x[half:]), y[half:], until)
+            until = np.asarray(min(int(state.first) + steps, self.first_steps), number)
+            return program.first(state, x[:half], y[:half], until)
+        until = np.asarray(min(int(state.second) + steps, self.second_steps), number)
+        return program.second(state, x[half:], y[half:], until)
 
     def progress(self, state: Layers) -> float:
         """Steps on the readout over steps allowed; 1 once L_2 is small or not finite."""
@@ -103,7 +112,7 @@ class Layerwise(Learner, name="layerwise"):
             **self.conditions(network, job),
         }
         return Fit(
-            scores=lambda x: np.asarray(network.apply(params, network.prepare(jnp.asarray(x)))),
+            scores=lambda x: np.asarray(programs(network, self).score(params, x)),
             facts=facts,
             trace={"loss_at_steps_2^i": [float(v) for v in trace[trace >= 0]]},
             params=params,
@@ -113,7 +122,7 @@ class Layerwise(Learner, name="layerwise"):
         """Which conditions of Theorem 5.1 this run meets."""
         k, d = network.channels, network.windows(job.shape)[1]
         eta_1, eta_2 = self.rates(k)
-        labels = np.asarray(job.sample.y[: -(-job.m // 2)])
+        labels = np.asarray(job.sample.y)[: -(-job.m // 2)]
         share = float(np.mean(labels > 0))
         sphere = network.init_law == "sphere"
         slack = 1 + 1e-6
@@ -141,21 +150,22 @@ def _conv_pool(network: Network | None) -> ConvPool:
 
 
 @once
-def programs(network: ConvPool, learner: Layerwise) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Compiled programs: some steps of the first layer; some of the second, on fixed features."""
+def programs(network: ConvPool, learner: Layerwise) -> Programs:
     eta_1, eta_2 = learner.rates(network.channels)
 
     def mean_loss(w: jax.Array, a: jax.Array, x: jax.Array, y: jax.Array) -> jax.Array:
         return jax.nn.softplus(-y * network.apply({"w": w, "a": a}, x)).mean()
 
     def first_layer(state: Layers, x: jax.Array, y: jax.Array, until: jax.Array) -> Layers:
+        x = network.prepare(x)
+
         def step(_: int, w: jax.Array) -> jax.Array:
             return w - eta_1 * jax.grad(mean_loss)(w, state.a, x, y)
 
         return state._replace(w=jax.lax.fori_loop(state.first, until, step, state.w), first=until)
 
     def second_layer(state: Layers, x: jax.Array, y: jax.Array, until: jax.Array) -> Layers:
-        z = y[:, None] * network.features({"w": state.w}, x)
+        z = y[:, None] * network.features({"w": state.w}, network.prepare(x))
 
         def goes_on(carry: Any) -> jax.Array:
             _, t, loss, _ = carry
@@ -175,4 +185,8 @@ def programs(network: ConvPool, learner: Layerwise) -> tuple[Callable[..., Any],
         a, t, loss, trace = jax.lax.while_loop(goes_on, step, carry)
         return state._replace(a=a, second=t, loss=loss, trace=trace)
 
-    return jax.jit(first_layer), jax.jit(second_layer)
+    return Programs(
+        jax.jit(first_layer),
+        jax.jit(second_layer),
+        brief(lambda params, x: network.apply(params, network.prepare(x))),
+    )

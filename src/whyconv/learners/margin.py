@@ -67,8 +67,8 @@ class LinearSVM(Learner, name="svm"):
     def advance(self, job: Job, state: np.ndarray, steps: int) -> np.ndarray:
         """Everything in one step: [weights, whether separable (NaN: not found), C]."""
         del state, steps
-        x = np.asarray(job.sample.x[: job.m], np.float64).reshape(job.m, -1)
-        y = np.asarray(job.sample.y[: job.m], np.float64)
+        x = np.asarray(job.sample.x)[: job.m].astype(np.float64).reshape(job.m, -1)
+        y = np.asarray(job.sample.y)[: job.m].astype(np.float64)
         if not small(*x.shape):
             rows = y[:, None] * x
             del x  # as large as the rows

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field, field_validator
 
+from whyconv.compiling import brief, quick
 from whyconv.lazy import jax, jnp, np, optax
 from whyconv.learners import Cost, Fit, Job, Learner
 from whyconv.learners.gradient import PASSES
@@ -230,8 +231,8 @@ def programs(network: Network, learner: Projected) -> Programs:
         return network.apply(params, network.prepare(x))
 
     return Programs(
-        jax.jit(network.init, static_argnums=1),
-        jax.jit(descending.lay),
+        brief(network.init, static=1),
+        quick(descending.lay),
         jax.jit(descending.segment),
-        jax.jit(score),
+        brief(score),
     )

@@ -15,7 +15,7 @@ from typing import Any
 from whyconv.lazy import alt, pd
 from whyconv.measure.intervals import summarise
 from whyconv.report import theme
-from whyconv.report.layers import Domain, Frame
+from whyconv.report.layers import Domain, Frame, few_seeds
 
 
 def curves(
@@ -37,7 +37,8 @@ def curves(
     controls: Collection[str] = (),
     seed: str = "seed",
 ) -> alt.TopLevelMixin:
-    """``y`` against ``x``, one line per arm: mean, 95 % interval, and every single run.
+    """``y`` against ``x``, one line per arm: mean, 95 % interval, and every single run
+    (of the first seeds, if there are thousands).
 
     ``arms`` gives the order (others follow as they appear), ``controls`` the arms to draw in grey; colours
     come from :func:`whyconv.report.theme.styles`. Where all values lie in [0, 1], as errors do, intervals are
@@ -49,6 +50,7 @@ def curves(
         return note(title, "There are no finished rows yet.")
     order = in_order(table[arm], arms)
     width = theme.WIDTH if facet is None else theme.PANEL_WIDTH
+    title += left_out(table, facet, seed)
     domain = y_domain or (_decades(table[y]) if log_y else _sensible(table[y]))
     frame = Frame(
         x=x, y=y, arm=arm, seed=seed, x_title=x_title, y_title=y_title, log_x=log_x, ticks=places(table[x]),
@@ -97,6 +99,7 @@ def paired(
         ticks=places(differences[x]), domain=y_domain or (-reach, reach), arms=[f"{pair[0]} − {pair[1]}"],
         styles=theme.styles(pair[:1]), width=theme.WIDTH, signed=True,
     )  # fmt: skip
+    title += left_out(differences, None, seed)
     chart = alt.layer(*_band(margin), frame.panel(differences, means))
     return finish(chart.properties(width=theme.WIDTH, height=theme.HEIGHT), title, frame)
 
@@ -168,6 +171,14 @@ def _ceiling(value: float, text: str) -> list[Any]:
             y="value:Q", x=alt.value(0), text="text:N"
         ),
     ]
+
+
+def left_out(table: pd.DataFrame, facet: str | None, seed: str) -> str:
+    """How many seeds are not drawn one by one; means and intervals are of all."""
+    parts = [table] if facet is None else [part for _, part in table.groupby(facet, observed=True)]
+    drawn = min(few_seeds(part, seed)[seed].nunique() for part in parts)
+    seeds = min(part[seed].nunique() for part in parts)
+    return "" if drawn == seeds else f" (single runs: the first {drawn:,} of {seeds:,} seeds)"
 
 
 def finish(chart: Any, title: str, frame: Frame, also: str = "") -> alt.TopLevelMixin:

@@ -40,7 +40,7 @@ class Frame:
     def panel(self, runs: pd.DataFrame, means: pd.DataFrame) -> Any:
         """Runs, faint, then intervals, then means; single runs have tooltips, too."""
         columns = [self.arm, self.x, self.y, self.seed, *([self.facet] if self.facet else [])]
-        each = alt.Chart(inline(runs[columns])).encode(
+        each = alt.Chart(inline(few_seeds(runs, self.seed)[columns])).encode(
             x=self.along_x(), y=self.along_y(field(self.y)), color=self.colour()
         )
         mean = alt.Chart(inline(_drawable(means, self.domain))).encode(
@@ -206,6 +206,19 @@ def logarithmic(domain: Domain) -> list[float]:
     inside = [mark for mark in fine if domain[0] <= mark <= domain[1]]
     powers = [mark for mark in inside if mark in fine[::3]]
     return powers if len(powers) > 2 else inside
+
+
+MOST_RUNS = 8000
+"""More single runs in a panel are neither told apart nor quickly drawn."""
+
+
+def few_seeds(runs: pd.DataFrame, seed: str) -> pd.DataFrame:
+    """The runs of the first seeds, as many whole seeds as there is room for; all of them if there are few."""
+    if len(runs) <= MOST_RUNS:
+        return runs
+    room = runs.groupby(seed).size().cumsum()
+    kept = room.index[: max(1, int((room <= MOST_RUNS).sum()))]
+    return runs[runs[seed].isin(kept)]
 
 
 def inline(frame: Any) -> alt.InlineData:

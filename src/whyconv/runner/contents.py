@@ -70,7 +70,7 @@ class Contents:
         """The same, with the rows that are missing according to the list of acknowledged rows.
 
         The list read ``before`` the rows has no row that a writer added meanwhile; the list read ``after``
-        them has all but the one being added.
+        them has all but those being added.
         """
         forms = self.forms()
         gone = before.missed(forms)
@@ -80,8 +80,21 @@ class Contents:
         )
         problems = tuple(dict.fromkeys((*self.problems, *missing)))
         lost = (self.lost | gone) - forms.keys()
-        listing = "" if self.version == 1 and not after.there else _list_problem(after, forms)
+        listing = "" if self.version == 1 and not after.there else self._list_problem(after, forms)
         return replace(self, problems=problems, lost=lost, listing=listing)
+
+    def _list_problem(self, known: Acknowledged, forms: Mapping[str, Form]) -> str:
+        """What is wrong with the list of acknowledged rows, in a sentence."""
+        if not known.there and forms:
+            return "the list of acknowledged rows: it is missing, so lost rows would go unnoticed."
+        if known.damaged:
+            return f"the list of acknowledged rows: {known.damaged} of its lines cannot be read."
+        unlisted = forms.keys() - known.latest
+        if len(unlisted) > 1:  # a kill may leave out those of one transaction
+            ends = {each.finished_at for each in self.durations() if each.key in unlisted}
+            if len(ends) != 1:
+                return f"the list of acknowledged rows: it lacks {len(unlisted)} stored rows."
+        return ""
 
     def forms(self) -> dict[str, Form]:
         """Digest and attempt of each row by key; attempt 0 where it is not known."""
@@ -190,18 +203,6 @@ def judged(found: Mapping[str, Iterable[Record]], problems: Sequence[str]) -> Co
             else:
                 intact[table].append(whole)
     return Contents(intact, tuple(dict.fromkeys(said)), frozenset(lost))
-
-
-def _list_problem(known: Acknowledged, forms: Mapping[str, Form]) -> str:
-    """What is wrong with the list of acknowledged rows, in a sentence."""
-    if not known.there and forms:
-        return "the list of acknowledged rows: it is missing, so lost rows would go unnoticed."
-    if known.damaged:
-        return f"the list of acknowledged rows: {known.damaged} of its lines cannot be read."
-    unlisted = len(forms.keys() - known.latest)
-    if unlisted > 1:  # one may have been left out by a kill
-        return f"the list of acknowledged rows: it lacks {unlisted} stored rows."
-    return ""
 
 
 @contextmanager

@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -68,6 +69,7 @@ def _complete(
     study: Study, folder: Path, options: Options, watch: Callable[[Event], None], place: Place
 ) -> Summary:
     checkpoint.interval()
+    deadline = time.monotonic() + options.seconds
     planner, new = Planner(study), not (folder / FILE).exists()
     errand = Errand(
         folder, options.limit, tuple(str(Path(file).resolve()) for file in options.loads), options.execute
@@ -87,7 +89,7 @@ def _complete(
     with Store.open(folder) as store:
         if store.repair is not None:
             watch(Repaired(store.repair))
-        run = _Run(study, planner, store, options, watch)
+        run = _Run(study, planner, store, options, watch, deadline)
         try:
             return run.complete(place, errand)
         except KeyboardInterrupt:
@@ -114,8 +116,9 @@ class _Run:
         store: Store,
         options: Options,
         watch: Callable[[Event], None],
+        deadline: float = inf,
     ) -> None:
-        self._study, self._planner = study, planner
+        self._study, self._planner, self._deadline = study, planner, deadline
         self._store, self._options, self._watch = store, options, watch
         found = store.contents() if store.found is None else store.found
         stored, damaged = found.rows(), store.repair.lost if store.repair else frozenset()
@@ -143,12 +146,19 @@ class _Run:
         missing = self._missing()
         if missing:
             place.begin(errand, self._workers)
-        while missing:
+        while missing and not self._late:
             self._run(missing, place)
+            if self._late:
+                place.clear()
             planned = self._plan()
             missing = self._missing()
         self._store.check_in_place()
-        return Summary(planned, {key: self._rows[key] for key in self.points})
+        return Summary(planned, {key: self._rows[key] for key in self.points if key in self._rows})
+
+    @property
+    def _late(self) -> bool:
+        """Whether the time of the run is up."""
+        return time.monotonic() >= self._deadline
 
     def tidy(self) -> None:
         """Remove an empty folder of checkpoints and an empty log."""
@@ -223,12 +233,13 @@ class _Run:
                     batch.write()
                     raise
                 failed = [each for each in batch.outcomes if each.status == "failed"]
-                last = interrupted() or not place.unfinished or (failed and self._options.fail_fast)
+                late = self._late
+                last = interrupted() or late or not place.unfinished or (failed and self._options.fail_fast)
                 if last or batch.patience == 0:
                     batch.write()
                 if failed and self._options.fail_fast:
                     raise self._stopped(self._rows[failed[0].key])
-                if interrupted():
+                if interrupted() or late:
                     break
                 if time.monotonic() >= next_tick:
                     next_tick = time.monotonic() + TICK_SECONDS

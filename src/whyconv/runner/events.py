@@ -27,6 +27,8 @@ class Options:
     """None: one per core, or fewer if memory is short."""
     limit: float = 300.0
     """Kill a trial that reports no progress for this many seconds; trials report three times per second."""
+    seconds: float = inf
+    """End the run after this many seconds, running trials too; rows so far are kept."""
     retry_failed: bool = False
     fail_fast: bool = False
     strict_environment: bool = False
@@ -114,7 +116,7 @@ Event = Repaired | Planned | Finished | PutBack | Tick
 
 @dataclass(frozen=True)
 class Summary:
-    """A study that is complete: its points in plan order, and the rows they ask for."""
+    """A study that is complete, or whose time was up: its points in plan order, and the rows there are."""
 
     points: list[Point]
     rows: Mapping[str, Row]

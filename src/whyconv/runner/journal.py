@@ -2,8 +2,8 @@
 
 One line per acknowledged row: its key, the start of its digest, the number of the attempt, and a checksum. A
 line is written after the row is safe on disk and before the row is reported. A killed writer may omit the
-last line or half of it; the next writer adds what is missing. Lines are not synced one by one: a loss of
-power may take the latest, and the loss of their rows would then go unnoticed.
+last lines, those of one transaction, or half of one; the next writer adds what is missing. Lines are not
+synced one by one: a loss of power may take the latest, and the loss of their rows would then go unnoticed.
 """
 
 from __future__ import annotations

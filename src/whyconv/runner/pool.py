@@ -71,6 +71,8 @@ class Errand:
     """The function that runs a trial, as ``module:name``."""
     rebuild: str = "whyconv.trial:Trial"
     """What makes a trial of its spec; anything with a ``key`` will do."""
+    kept: Path | None = None
+    """The folder with data kept beside rows, if it is another."""
 
     def loaded(self) -> list[Any]:
         """What workers that can be used again must have in common: Python's path, and the files' digests."""
@@ -85,7 +87,8 @@ class Errand:
         """What is sent with every trial."""
         room = self.folder.resolve()
         places = {"checkpoints": str(room / checkpoint.FOLDER), "log": str(room / LOG)}
-        return {"execute": self.execute, "rebuild": self.rebuild, **places}
+        kept = str((self.kept or self.folder).resolve())
+        return {"execute": self.execute, "rebuild": self.rebuild, "kept": kept, **places}
 
 
 class Pool:

@@ -57,7 +57,7 @@ def recompute(
     trials, left_out = _comparable(rows)
     chosen = (chance or random.SystemRandom()).sample(sorted(trials), min(count, len(trials)))
     same, problems = [], []
-    for outcome in _outcomes([trials[key] for key in chosen], files, options or Options()):
+    for outcome in _outcomes([trials[key] for key in chosen], files, options or Options(), Path(folder)):
         watch(outcome.key)
         if what := _difference(rows[outcome.key], outcome):
             problems.append(f"row {outcome.key}: computed again, it {what}.")
@@ -86,11 +86,11 @@ def _comparable(rows: Mapping[str, Row]) -> tuple[dict[str, Trial], Counter[str]
     return trials, left_out
 
 
-def _outcomes(trials: list[Trial], files: list[str], options: Options) -> Iterable[Outcome]:
+def _outcomes(trials: list[Trial], files: list[str], options: Options, kept: Path) -> Iterable[Outcome]:
     if not trials:
         return
     with tempfile.TemporaryDirectory(prefix="whyconv-") as folder, local() as place:
-        place.begin(Errand(Path(folder), options.limit, tuple(files), options.execute), 1)
+        place.begin(Errand(Path(folder), options.limit, tuple(files), options.execute, kept=kept), 1)
         for trial in trials:
             place.submit(trial.key, trial.canonical(), trial.program)
         while place.unfinished:

@@ -136,9 +136,10 @@ class Store:
         """Store rows, each with its seconds and traceback, replacing older ones with their keys.
 
         All are on disk when this returns, or none if it raises: one transaction costs about as much as
-        one row does. Returns when the first attempt at each trial ended.
+        one row does. Returns when the first attempt at each trial ended. Rows of one transaction, and no
+        others, have the same time, by which a kill between commit and acknowledgement is recognised.
         """
-        firsts, forms, now = [], {}, _now()
+        firsts, forms, now = [], {}, datetime.now(UTC).isoformat(timespec="microseconds")
         with self._transaction() as connection:
             for row, seconds, traceback in rows:
                 columns = seal(row)

@@ -27,7 +27,7 @@ from typing import Any
 
 from whyconv import registry, system
 from whyconv.errors import UserError
-from whyconv.paths import cache_folder
+from whyconv.paths import cache_folder, use_run_folder
 from whyconv.runner import environment
 from whyconv.runner.checkpoint import Checkpoint
 from whyconv.runner.environment import CPU
@@ -76,6 +76,7 @@ def serve() -> None:
     here = environment.identity(described)
     while True:
         job = jobs.get()
+        use_run_folder(job["kept"])
         with _printing_to(job["log"]):
             try:
                 execute, rebuild = _named(job["execute"]), _named(job["rebuild"])

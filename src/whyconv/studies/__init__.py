@@ -150,7 +150,7 @@ class Study(Piece):
     """The numbers of the criterion by name, frozen with it: ``judge`` reads them here."""
 
     seeds: int = Field(5, ge=1, le=10_000)
-    first_seed: int = Field(0, ge=0, le=1_000_000)
+    first_seed: int = Field(0, ge=0, le=10_000_000)
     """The first of the consecutive seeds: a criterion that was changed after a run needs others."""
 
     def repetitions(self, count: int | None = None) -> range:

@@ -42,11 +42,12 @@ class Tuner:
     first_seed: int
     extensions: int = 0
 
-    def tune(self, cell: Cell, rows: Mapping[str, Row]) -> tuple[list[Point], float | None]:
-        """The trials that tune a cell, and the best rate once all of them are in."""
+    def tune(self, cells: Cell | Sequence[Cell], rows: Mapping[str, Row]) -> tuple[list[Point], float | None]:
+        """The trials that tune a cell, or several to one rate, and the best rate once all of them are in."""
+        cells = [cells] if isinstance(cells, Cell) else cells
         rates, left = sorted(self.rates), self.extensions
         while True:
-            tried = {rate: self._tried(cell, rate) for rate in rates}
+            tried = {rate: [p for cell in cells for p in self._tried(cell, rate)] for rate in rates}
             points = [point for each in tried.values() for point in each]
             if any(point.trial.key not in rows for point in points):
                 return points, None

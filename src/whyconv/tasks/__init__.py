@@ -44,6 +44,8 @@ class Task(Piece):
     """The number of labels."""
     signs: ClassVar[bool] = False
     """Whether every entry of every input is -1 or +1."""
+    light: ClassVar[bool] = False
+    """Whether examples keep their bits if their sampler is compiled with fewer passes over its code."""
 
     @cached_property
     def numbers(self) -> Mapping[str, Any]:
@@ -123,6 +125,14 @@ class Task(Piece):
         del world
         return {}
 
+    def measures(self, scores: np.ndarray, y: np.ndarray) -> Mapping[str, float]:
+        """What is measured on examples with these scores and labels, by name; columns of a row."""
+        return {"error": int(np.sum(predicted(scores) != y)) / len(y)}
+
+    def room(self, m: int) -> int | None:
+        """The padded number of training rows; None: the usual one."""
+        del m
+
     def data_digest(self) -> str | None:
         """The digest of the files that the task reads; None if it reads none."""
         return None
@@ -163,6 +173,11 @@ class StreamedTask(Task):
         """The training examples of the first epoch."""
         stock = self.stock("train")
         return self.assemble(stock, self.shuffle(stock, world, draws, 0), world, draws, index)
+
+
+def predicted(scores: np.ndarray) -> np.ndarray:
+    """The sign of a single score, with sign(0) = -1; the index of the largest of several scores."""
+    return np.where(scores > 0, 1, -1) if scores.ndim == 1 else np.argmax(scores, axis=1)
 
 
 TaskField = Annotated[Task, BeforeValidator(lambda value: build("task", value))]

@@ -311,9 +311,9 @@ class LemmaC1(Claim, name="brutzkus.lemmaC.1"):
     """Every filter stays small: |w_i^(t)| <= eta_1 (t + 1) for all t <= T_1.
 
     The built run (all filters r o_1, all examples positive, a small step) comes to one half as T_1 grows,
-    since |l'| is near 1/2: the constant could be halved. r <= eta_1/200 is far more than needed (r <= eta_1
-    would do), so a larger radius breaks the lemma at t = 0 or not at all; it is compared with the second
-    transcription.
+    since |l'| is near 1/2: the constant could be halved, and the control's 2.1 was chosen knowing so.
+    r <= eta_1/200 is far more than needed (r <= eta_1 would do), so a larger radius breaks the lemma at t = 0
+    or not at all; it is compared with the second transcription.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Lemma C.1"
@@ -367,7 +367,8 @@ class Lemma55(Claim, name="brutzkus.lemma5.5"):
     """No pattern excites any filter beyond 2 eta_1 t, for 1 <= t <= T_1.
 
     Checked on every input of the support of D. The lemma prints 1 <= j <= d for the position j; n is meant.
-    The built run reaches a quarter of the bound, at t = 1: r + eta_1/2 is the largest value.
+    The built run reaches a quarter of the bound, at t = 1: r + eta_1/2 is the largest value. The controls'
+    factors were chosen knowing that.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Lemma 5.5"

@@ -121,7 +121,8 @@ class FullyConnectedBound(Claim, name="brutzkus.fc-bound"):
     1 (nearly all of it), 0.5 and 0.03 (where it would not without slope^2); the number must be the
     solution of the inequality it comes from. Routes of SGD: weights, and inner products alone. For the CNN,
     B^2 R^2 of the trained features is bounded by 51,200 d for every n and d, and its exponent in n,
-    from n = 3, 6, 12, 24, must be within 0.25 of 0; that of the fully connected bound is 2.
+    from n = 3, 6, 12, 24, must be within 0.25 of 0 (a margin chosen after first runs); that of the fully
+    connected bound is 2.
     """
 
     reference: ClassVar[str] = "Brutzkus & Globerson, section 6"

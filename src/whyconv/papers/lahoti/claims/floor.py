@@ -15,6 +15,7 @@ from whyconv.lazy import NDArray, np, pd, special
 from whyconv.measure.intervals import Interval, mean_interval, paired_difference
 from whyconv.papers.lahoti.exact import equivariant_floor as exact
 from whyconv.papers.lahoti.exact import oracle_signal
+from whyconv.papers.lahoti.exact.equivariant_rules import one_step_risk
 from whyconv.papers.lahoti.exact.oracle_descent import Network, descend, scores
 from whyconv.spec import once
 from whyconv.verdict import Evidence, Number, Verdict
@@ -108,7 +109,7 @@ class Floor(Claim, name="lahoti.equivariant-floor"):
         )
 
     def stress(self, seed: int) -> Mapping[str, Instance]:
-        """The averaging rule at random dimensions, sample sizes and noise levels."""
+        """The averaging rule, and one step of descent for a signal that moves, at random sizes and noise."""
         rng = np.random.default_rng(seed)
         found = []
         for _ in range(20):
@@ -119,15 +120,36 @@ class Floor(Claim, name="lahoti.equivariant-floor"):
             if ratio > 1:  # chance exceeds four standard errors once in a while: once more, with other draws
                 ratio = _ratio(exact.static_floor(dim, m, sigma, 200_000, seed + 1), risk)
             found.append(Instance(ratio, {"D": dim, "m": m, "sigma": sigma}))
-        return {
+        nearest = {
             "floor of a signal that stays, by the averaging rule": max(found, key=lambda each: each.ratio)
         }
+        for network, group in (("cnn", "O(d)"), ("lcn", "O(d)^k")):
+            cases = [_one_step(network, rng, seed) for _ in range(6)]
+            nearest[f"1 - risk of one step of descent / 1 - floor of {group}"] = max(
+                cases, key=lambda each: each.ratio
+            )
+        return nearest
 
 
 def _ratio(floor: Interval, risk: float) -> float:
     """The floor, less four standard errors, over a risk: above 1 it is contradicted."""
     error = (floor.high - floor.low) / (2 * 1.96)
     return (floor.mean - ERRORS * error) / risk
+
+
+def _one_step(network: str, rng: np.random.Generator, seed: int) -> Instance:
+    """1 - risk of one step with a threshold over 1 - floor; four standard errors in favour of the floor."""
+    ranges = ((2, 20), (2, 20), (2, 80))
+    k, d, m = (int(np.exp(rng.uniform(np.log(low), np.log(high)))) for low, high in ranges)
+    sigma = float(np.exp(rng.uniform(-2, 0.5)))
+    ratio, draws = 2.0, 1000
+    while ratio > 1 and draws <= 64_000:  # chance: once more, with other and more draws
+        reached = one_step_risk(network, k, d, sigma, m, draws // 5, seed + draws)
+        least = exact.floor(network, k, d, sigma, m, draws, seed + draws)
+        errors = sum(each.high - each.low for each in (reached, least)) / (2 * 1.96)
+        ratio = (1 - reached.mean) / (1 - least.mean + ERRORS * errors)
+        draws *= 8
+    return Instance(max(ratio, 0.0), {"k": k, "d": d, "sigma": sigma, "m": m})
 
 
 @once

@@ -11,8 +11,7 @@ from pydantic import Field
 from whyconv.lazy import pd
 from whyconv.measure.complexity import ratio
 from whyconv.papers.lahoti.studies.depth import CNN, FCN, LCN, contestants
-from whyconv.papers.lahoti.studies.signal_study import BROKEN, SignalField, SignalStudy
-from whyconv.report.charts import curves
+from whyconv.papers.lahoti.studies.signal_study import BROKEN, SignalField, SignalStudy, risk_curves
 from whyconv.studies import Cell, Judgement, increasing
 from whyconv.studies.answers import LOCALITY, SHARING
 from whyconv.studies.complexity import Sizes
@@ -103,10 +102,4 @@ class DeepSignal(SignalStudy, name="lahoti.deep-signal"):
         )  # fmt: skip
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        return {
-            "Risk": curves(
-                table, "m", "risk", title="Risk against examples, two layers",
-                x_title="training examples m", y_title="risk", log_x=True, log_y=True, facet="k",
-                arms=[CNN, LCN, FCN, ROTATED], controls=[ROTATED],
-            )
-        }  # fmt: skip
+        return {"Risk": risk_curves(table, ", two layers", "k", [CNN, LCN, FCN, ROTATED], [ROTATED])}

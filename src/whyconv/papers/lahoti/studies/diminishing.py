@@ -9,8 +9,14 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from whyconv.lazy import pd
-from whyconv.papers.lahoti.studies.signal_study import CNN, LCN, SignalStudy, factor_change, sharers
-from whyconv.report.charts import curves
+from whyconv.papers.lahoti.studies.signal_study import (
+    CNN,
+    LCN,
+    SignalStudy,
+    factor_change,
+    risk_curves,
+    sharers,
+)
 from whyconv.studies import Cell, Judgement
 from whyconv.studies.answers import SHARING
 from whyconv.studies.grid import Arm
@@ -83,10 +89,4 @@ class Diminishing(SignalStudy):
         return Evidence(found.verdict, {**found.numbers, **needed})
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        return {
-            "Risk": curves(
-                table, "m", "risk", title="Risk against examples, with and without the assumption",
-                x_title="training examples m", y_title="risk", log_x=True, log_y=True, facet="law",
-                arms=[CNN, LCN],
-            )
-        }  # fmt: skip
+        return {"Risk": risk_curves(table, ", with and without the assumption", "law", [CNN, LCN])}

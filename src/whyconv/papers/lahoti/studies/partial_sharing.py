@@ -10,8 +10,7 @@ from pydantic import Field
 from whyconv.lazy import pd
 from whyconv.measure.complexity import ratio
 from whyconv.measure.scaling import exponent
-from whyconv.papers.lahoti.studies.signal_study import FAIR, SignalStudy
-from whyconv.report.charts import curves
+from whyconv.papers.lahoti.studies.signal_study import FAIR, SignalStudy, risk_curves
 from whyconv.report.complexity_chart import complexities
 from whyconv.studies import Cell, Judgement, increasing
 from whyconv.studies.answers import SHARING, Answer, in_examples, words
@@ -119,9 +118,5 @@ class PartialSharing(SignalStudy, name="lahoti.partial-sharing"):
                 x_title="patches that share a filter g", arms=[SHARED, ROTATED], controls=[ROTATED],
                 theory=pd.DataFrame(lines, columns=["arm", "x", "y", "label"]),
             ),
-            "Risk": curves(
-                table, "m", "risk", title="Risk against examples", x_title="training examples m",
-                y_title="risk", log_x=True, log_y=True, facet="group", arms=[SHARED, ROTATED],
-                controls=[ROTATED],
-            ),
+            "Risk": risk_curves(table, "", "group", [SHARED, ROTATED], [ROTATED]),
         }  # fmt: skip

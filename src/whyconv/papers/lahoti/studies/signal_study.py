@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import exp
 from typing import Annotated, Any, ClassVar
 
@@ -70,6 +70,16 @@ def factor_change(cnn: Found, lcn: Found, first: float, last: float) -> Any:
     """(m*(LCN) / m*(CNN) at ``last``) over the same at ``first``, with its interval, paired by seed."""
     ends = contrast([1, -1, -1, 1], [lcn[last], cnn[last], lcn[first], cnn[first]])
     return Ratio(*(exp(end) for end in ends), count=lcn[first].count)
+
+
+def risk_curves(
+    table: pd.DataFrame, more: str, facet: str, arms: Sequence[str], controls: Sequence[str] = ()
+) -> Any:
+    """The learning curves of a study, a panel for each value of ``facet``; ``more`` ends the title."""
+    return curves(
+        table, "m", "risk", title=f"Risk against examples{more}", x_title="training examples m",
+        y_title="risk", log_x=True, log_y=True, facet=facet, arms=arms, controls=controls,
+    )  # fmt: skip
 
 
 def with_learner(learner: Mapping[str, Any], *arms: str) -> dict[str, Any]:
@@ -204,11 +214,7 @@ class AxisStudy(SignalStudy):
                 x_title=self.axis_title, arms=arms, controls=[ROTATED],
                 theory=self.theory(drawn) if self.field in RATED else None,
             ),
-            "Risk": curves(
-                table, "m", "risk", title="Risk against examples; more examples where the search looked",
-                x_title="training examples m", y_title="risk", log_x=True, log_y=True, facet=self.axis,
-                arms=arms, controls=[ROTATED],
-            ),
+            "Risk": risk_curves(table, "; more examples where the search looked", self.axis, arms, [ROTATED]),
         }  # fmt: skip
 
     def theory(self, drawn: pd.DataFrame) -> pd.DataFrame:

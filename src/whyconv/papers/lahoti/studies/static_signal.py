@@ -8,8 +8,15 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from whyconv.lazy import pd
-from whyconv.papers.lahoti.studies.signal_study import CNN, FAIR, LCN, SignalStudy, factor_change, sharers
-from whyconv.report.charts import curves
+from whyconv.papers.lahoti.studies.signal_study import (
+    CNN,
+    FAIR,
+    LCN,
+    SignalStudy,
+    factor_change,
+    risk_curves,
+    sharers,
+)
 from whyconv.studies import Cell, Judgement
 from whyconv.studies.answers import SHARING
 from whyconv.studies.grid import Arm
@@ -92,10 +99,4 @@ class StaticSignal(SignalStudy, name="lahoti.static-signal"):
         return Evidence(found.verdict, {**found.numbers, **needed})
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
-        return {
-            "Risk": curves(
-                table, "m", "risk", title="Risk against examples, for a signal that moves or stays",
-                x_title="training examples m", y_title="risk", log_x=True, log_y=True, facet="the signal",
-                arms=[CNN, LCN],
-            )
-        }  # fmt: skip
+        return {"Risk": risk_curves(table, ", for a signal that moves or stays", "the signal", [CNN, LCN])}

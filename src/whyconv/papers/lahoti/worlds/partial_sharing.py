@@ -1,4 +1,11 @@
-"""Where m* falls with the size of a group, about as slowly as is allowed."""
+"""Where m* falls with the size of a group, about as slowly as is allowed.
+
+Two conditions meet here: at the exponent -0.5 no sharing takes 20^0.5 = 4.5 times the examples of full
+sharing, less than the 5 that are asked for. The criterion as a whole has its threshold where that factor is
+5; at -0.5 it *fails*, rightly, by the factor alone.
+"""
+
+from math import log
 
 from whyconv.criteria.worlds import Setting, World
 from whyconv.papers.lahoti.studies.partial_sharing import SHARED
@@ -14,4 +21,4 @@ def rows(setting: Setting, effect: float, rng):
     )  # fmt: skip
 
 
-WORLD = World("exponent of m* in the size of a group", -0.2, -0.5, -0.7, -0.9, rows)
+WORLD = World("exponent of m* in the size of a group", -0.2, -log(5) / log(20), -0.7, -0.9, rows)

@@ -328,7 +328,8 @@ class LocalNetworks(Claim, name="malach.lcn"):
     alone, so |W^(j,T) - W^(j,0)| <= c eta^2 T^2 sqrt(q k) without n, checked for every window at every
     step; with T (T-1)/2 for T^2 it is attained up to 1 %. The three terms follow from it in rational
     arithmetic. Routes: the compressed LCN, and the plain one at q = 12, each with its own labels,
-    distribution and u*. A CNN needs the factor n: its one W is pulled by all windows.
+    distribution and u*. A CNN needs the factor n: its one W is pulled by all windows. The fifth of one
+    control was chosen after the losses had been seen.
     """
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 3.1"

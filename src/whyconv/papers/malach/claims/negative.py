@@ -92,7 +92,7 @@ class Theorem12(Claim, name="malach.thm12"):
         of_readout = max(
             float(value / exact.readout_bound(n, sizes[n])) for (_, n), value in readouts.items()
         )
-        extremes = _extremes(broken)
+        extremes = _extremes(broken if broken in ("favoured", "steep") else "")
         ordered = all(tight[n] <= paper[n] for n in sizes)
         factor, differ = 2 if broken == "half" else 1, differing(_theorem_12_pairs())
         worst = factor * max(of_paper, of_tight, of_readout, extremes.of_paper, extremes.of_readout)
@@ -197,7 +197,7 @@ def _extremal_squares(n_bits: int, k_window: int, size: int, cap: float, broken:
     activation, slope = exact.cosine(size, cap, "sigma" if size == k_window else "slope")
     inputs = all_inputs(n_bits)
     labels = inputs[:, :k_window].prod(axis=1)
-    if size == k_window and cap <= 1 and not broken:  # h = sigma itself, in [-1, 1]; one network for each A
+    if size == k_window and cap <= 1:  # h = sigma itself, in [-1, 1]; one network for each A
         one = [
             BitNetwork(np.arange(n_bits)[None], row[None, None], np.zeros((1, 1)), np.ones((1, 1)),
                        activation, slope).gradient(inputs, labels)

@@ -1,0 +1,67 @@
+"""What cannot be asked of data that are fine: a target that nothing reaches, or too little time."""
+
+from __future__ import annotations
+
+from math import isfinite
+
+from whyconv import system
+from whyconv.auditing.arms import FCN, WIDTHS, networks
+from whyconv.auditing.bad_data import BadData
+from whyconv.auditing.dataset import Dataset
+from whyconv.auditing.study import Audit, Setup
+from whyconv.lazy import np
+from whyconv.runner.forecast import seconds
+from whyconv.studies import Point
+from whyconv.text import rough_duration
+
+ROUNDS = 15
+"""A budget of so many rounds leaves some after the order test and tuning."""
+
+
+def guessing(dataset: Dataset, metric: str) -> float:
+    """The error of the best constant answer: the most frequent class, the shares of classes, or the mean."""
+    if metric == "mse":
+        return float(np.var(dataset.y))
+    shares = np.bincount(np.asarray(dataset.y, np.int64)) / len(dataset.y)
+    shares = shares[shares > 0]
+    if metric == "logloss":
+        return float(-(shares * np.log(shares)).sum())
+    return 1 - 1 / len(shares) if metric == "balanced" else 1 - float(shares.max())
+
+
+def require_target(target: float | None, dataset: Dataset, metric: str) -> None:
+    """Refuse a target that no model reaches, or that guessing reaches."""
+    if target is None:
+        return
+    guess = guessing(dataset, metric)
+    if not (isfinite(target) and 0 < target < guess):
+        raise BadData(
+            f"the target {target:g} was given; give one above 0 and below {guess:.3g}, which a constant "
+            "answer has."
+        )
+
+
+def one_round(study: Audit) -> list[Point]:
+    """The trials of a round, with windows and rates as they are before tuning."""
+    window = study.windows[len(study.windows) // 2]
+    made = networks(study.task.grid, study.outputs, window, study.channels)
+    setups = {
+        arm: Setup(made[f"{FCN} {WIDTHS[-1]}" if arm == FCN else arm], study.middle, window, 0.0)
+        for arm in study.arms
+    }
+    return study.round(0, setups)
+
+
+def round_seconds(study: Audit, workers: int | None) -> float:
+    """How long a round takes, by the forecast of its trials, once their programs are compiled."""
+    return sum(seconds(point.trial) for point in one_round(study)) / (workers or system.cores())
+
+
+def require_time(study: Audit, minutes: float, workers: int | None) -> None:
+    """Refuse a budget in which not even one round of trials ends."""
+    least = round_seconds(study, workers)
+    if 60 * minutes < least:
+        raise BadData(
+            f"--minutes {minutes:g} was given, and a round takes about {rough_duration(least)} here; give "
+            f"--minutes {max(1, round(ROUNDS * least / 60))} or more, or fewer examples."
+        )

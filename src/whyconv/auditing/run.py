@@ -1,0 +1,162 @@
+"""Runs an audit: rows in a folder until the time is up or every question is decided, and the result."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from whyconv.auditing.asking import require_target, require_time
+from whyconv.auditing.dataset import Dataset
+from whyconv.auditing.design import designed
+from whyconv.auditing.keeping import keep
+from whyconv.auditing.phases import ORDER
+from whyconv.auditing.result import Result
+from whyconv.auditing.results import result
+from whyconv.auditing.study import Audit
+from whyconv.errors import UserError
+from whyconv.paths import given_path, use_run_folder
+from whyconv.runner.coordinator import complete
+from whyconv.runner.database import FILE
+from whyconv.runner.events import Event, Finished, Options, Planned, Tick
+from whyconv.runner.store import Store
+from whyconv.studies import Point
+from whyconv.studies.tuned import MEASURED, TUNING
+from whyconv.trial import Row
+
+AUDITS = "whyconv-audits"
+RESERVE = 1.0
+"""Seconds at the end for the result."""
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far an audit is, about twice per second.
+
+    ``phase``: checks, order, tuning, round 1, round 2, ...; ``fraction`` of this phase from 0 to 1;
+    ``seconds_left`` to the deadline; ``result``: the answer so far, None before there is any.
+    """
+
+    phase: str
+    fraction: float
+    seconds_left: float
+    result: Result | None
+
+
+def audit(
+    dataset: Dataset,
+    *,
+    metric: str = "auto",
+    target: float | None = None,
+    minutes: float = 5.0,
+    out: str | Path | None = None,
+    workers: int | None = None,
+    memory: float | None = None,
+    arms: Sequence[str] | None = None,
+    random_state: int = 0,
+    watch: Callable[[Progress], None] = lambda progress: None,
+) -> Result:
+    """What locality, sharing and pooling would save on these data; see :mod:`whyconv.auditing`.
+
+    ``metric``: auto, error, balanced, logloss or mse. ``target``: an error for the forecast. ``out``: the
+    folder of rows and of the copy of the data; None: a folder in ``whyconv-audits`` named by the data.
+    ``memory``: gigabytes. ``arms``: names from :data:`whyconv.auditing.arms.ARMS`; None: the usual ones.
+    The same call resumes; with more ``minutes`` it goes on from there.
+    """
+    began = time.monotonic()
+    if not 0 < minutes < 100_000:
+        raise UserError(f"minutes = {minutes} was given; give a number above 0, such as 5.")
+    study = designed(dataset, metric=metric, arms=arms, random_state=random_state)
+    require_target(target, dataset, study.metric)
+    require_time(study, minutes, workers)
+    folder = given_path(Path(AUDITS) / f"{dataset.name}-{study.task.data[:8]}" if out is None else out)
+    keep(dataset, folder, study.task.data)
+    use_run_folder(folder.resolve())
+    watcher = _Watcher(study, folder, target, began, 60 * minutes, watch)
+    watcher.tell("checks", 0.0)
+    left = 60 * minutes - RESERVE - (time.monotonic() - began)
+    options = Options(
+        workers=workers or _workers(memory), seconds=max(left, 1.0), preset="quick",
+        command=f"whyconv audit (rows of {dataset.name})",
+    )  # fmt: skip
+    summary = complete(study, folder, options, watcher.watch)
+    failed = [row for row in summary.rows.values() if row.status == "failed"]
+    found = result(
+        study, summary.points, summary.rows, target=target, seconds=time.monotonic() - began, out=str(folder)
+    )
+    if failed:
+        lost = f"{len(failed)} trials failed ({failed[0].error}); their rounds do not count"
+        found = replace(found, warnings=(*found.warnings, lost))
+    watcher.result = found
+    watcher.tell(watcher.phase, 1.0)
+    return found
+
+
+def _workers(memory: float | None) -> int | None:
+    """As many workers as these gigabytes hold; None: by cores and free memory."""
+    if memory is None:
+        return None
+    from whyconv import system
+    from whyconv.runner.forecast import STOCK_BYTES, WORKER_BYTES
+
+    return max(1, min(system.cores(), int(memory * 1e9 / (WORKER_BYTES + STOCK_BYTES))))
+
+
+class _Watcher:
+    """Turns the events of a run into the progress of an audit."""
+
+    def __init__(
+        self,
+        study: Audit,
+        folder: Path,
+        target: float | None,
+        began: float,
+        seconds: float,
+        watch: Callable[[Progress], None],
+    ) -> None:
+        self._study, self._folder, self._target = study, folder, target
+        self._began, self._seconds, self._watch = began, seconds, watch
+        self.phase, self.result = "checks", None
+        self._todo = self._done = 0
+        self._tuned = False
+
+    def tell(self, phase: str, fraction: float) -> None:
+        self.phase = phase
+        left = max(0.0, self._seconds - (time.monotonic() - self._began))
+        self._watch(Progress(phase, fraction, left, self.result))
+
+    def watch(self, event: Event) -> None:
+        if isinstance(event, Planned):
+            self._todo, self._done = len(event.new), 0
+            self._answer()
+        elif isinstance(event, Finished):
+            self._done += 1
+            self.phase = self._phase(str(event.labels["phase"]))
+        elif isinstance(event, Tick):
+            self.tell(self.phase, min(1.0, self._done / max(1, self._todo)))
+
+    def _phase(self, phase: str) -> str:
+        if phase in (ORDER, TUNING):
+            return phase
+        done = self.result.rounds if self.result is not None else 0
+        return f"round {done + 1}" if self._tuned else "checks"
+
+    def _answer(self) -> None:
+        """The answer from the rows on disk."""
+        points, rows = stored(self._study, self._folder)
+        self._tuned = any(point.labels["phase"] == MEASURED for point in points)
+        if points:
+            seconds = time.monotonic() - self._began
+            self.result = result(
+                self._study, points, rows, target=self._target, seconds=seconds, out=str(self._folder)
+            )
+
+
+def stored(study: Audit, folder: Path) -> tuple[list[Point], dict[str, Row]]:
+    """The plan of an audit and its rows on disk."""
+    if not (folder / FILE).exists():
+        return [], {}
+    with Store.read(folder) as store:
+        rows = dict(store.contents().rows())
+    return (study.plan(rows), rows) if rows else ([], {})

@@ -1,0 +1,314 @@
+"""The study behind an audit: order test, tuning, and rounds of one seed over all arms and sizes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import ceil
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from whyconv.auditing.arms import (
+    ARMS,
+    BAG,
+    FCN,
+    LCN,
+    LOCAL_MAX,
+    LOCAL_MEAN,
+    POOLED,
+    SHARED_MAX,
+    USUAL,
+    WIDTHS,
+    networks,
+)
+from whyconv.auditing.phases import (
+    CONTROL,
+    FOREST,
+    LINEAR,
+    MAJORITY,
+    ORDER,
+    PERMUTED_BEST,
+    PERMUTED_FCN,
+    REFERENCE,
+    SHUFFLED,
+    Setup,
+)
+from whyconv.auditing.results import settled
+from whyconv.lazy import pd
+from whyconv.studies import Cell, Judgement, Point, Study, good, increasing, only_task
+from whyconv.studies.tuned import MEASURED, TUNING, Tuner
+from whyconv.tasks.own_data import OwnData
+from whyconv.trial import Row, Trial
+from whyconv.verdict import Evidence
+
+BATCH = 32
+LOOKS = (5, 10, 20, 40)
+"""After how many rounds an audit may stop because all is decided: the fewer looks, the fewer false ones."""
+REFERENCE_ROUNDS = 3
+"""Rounds with a linear model and a forest."""
+
+
+class Audit(Study, name="audit"):
+    """What locality, sharing and pooling would save on a user's own data.
+
+    References and the order test come first: the same sample in ``orders`` random orders. Then tuning, on
+    inner splits of a seed used for nothing else: the window of arms with filters of their own at every place
+    on the LCN, of arms that share them on the CNN with max-pooling (compiling every window for every arm
+    would take most of the time); then the rate of every arm by one rule, the least mean outcome over two
+    sizes. Then rounds, each a split of its own: all arms at all ``sizes``, nested, and the controls. A round
+    counts once it is whole.
+
+    Adam in batches of 32, at most ``steps`` steps whatever the size, or until the training loss is at most
+    ``tolerance``.
+    """
+
+    title: ClassVar[str] = "What locality, sharing and pooling would save"
+    criterion: ClassVar[str] = "Every prior is judged by itself; see the savings."
+    broken: ClassVar[str] = "The same examples with their places permuted."
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"quick": {}}
+    listed: ClassVar[bool] = False
+    adaptive: ClassVar[bool] = True
+
+    task: Annotated[OwnData, only_task(OwnData)]
+    data_name: str = "data"
+    kind_of_grid: str = "series"
+    metric: str = "error"
+    sizes: tuple[int, ...] = Field(min_length=1)
+    arms: tuple[str, ...] = USUAL
+    windows: tuple[int, ...] = (3,)
+    channels: int = Field(16, ge=1, le=10_000)
+    steps: int = Field(1000, ge=1, le=10_000_000)
+    tolerance: float = Field(0.02, ge=0)
+    rates: tuple[float, ...] = (0.001, 0.004, 0.016)
+    extensions: int = Field(1, ge=0, le=10)
+    orders: int = Field(39, ge=0, le=10_000)
+    order_size: int = Field(1000, ge=1, le=10_000_000)
+    order_steps: int = Field(500, ge=1, le=10_000_000)
+    notes: tuple[str, ...] = ()
+    seeds: int = Field(40, ge=1, le=10_000)
+
+    _increasing = increasing("sizes", "windows", "rates", example="[100, 200]")
+
+    @property
+    def outcome(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.column
+
+    @property
+    def column(self) -> str:
+        """The measured column of the metric."""
+        return f"test_{self.metric}"
+
+    @property
+    def smooth(self) -> str:
+        """The measured column that breaks ties."""
+        return "test_mse" if self.task.labels == 0 else "test_logloss"
+
+    @property
+    def outputs(self) -> int:
+        return self.task.labels if self.task.labels > 2 else 1
+
+    @property
+    def tuning_sizes(self) -> tuple[int, ...]:
+        """Two sizes that inner splits have: about an eighth and a half of all training examples."""
+        fitting = [m for m in self.sizes if m <= self.task.most(True)] or [self.task.most(True)]
+        return tuple(sorted({fitting[max(0, len(fitting) - 3)], fitting[-1]}))
+
+    def learner(self, m: int, rate: float, steps: int | None = None) -> dict[str, Any]:
+        """The same number of steps for every size."""
+        loss = {0: "squared", 2: "logistic"}.get(self.task.labels, "cross-entropy")
+        epochs = ceil((steps or self.steps) / ceil(m / BATCH))
+        return {
+            "name": "gradient", "rate": rate, "batch": BATCH, "loss": loss, "tolerance": self.tolerance,
+            "epochs": epochs,
+        }  # fmt: skip
+
+    def cell(
+        self, labels: Mapping[str, Any], network: Any, m: int, rate: float, seeds: range, **task: Any
+    ) -> Cell:
+        changed = self.task.model_copy(update=task)
+        return Cell(
+            {**labels, "m": m, "rate": rate}, changed, self.learner(m, rate), network, m, seeds,
+            test_size=self.task.tested(bool(task.get("inner"))),
+        )  # fmt: skip
+
+    def references(self, seed: int, names: Sequence[str]) -> list[Point]:
+        """Other methods on all training examples of a seed."""
+        m = self.sizes[-1]
+        return [
+            point
+            for name in names
+            for point in Cell(
+                {"arm": name, "phase": REFERENCE, "m": m}, self.task,
+                {"name": "reference", "model": name, "classes": self.task.labels}, None, m,
+                range(seed, seed + 1), self.task.test,
+            ).points()
+        ]  # fmt: skip
+
+    def order_points(self) -> list[Point]:
+        """The same sample as it is and in random orders, with all windows but the smallest and largest."""
+        m, rate, seed = min(self.order_size, self.sizes[-1]), self.middle, self.first_seed + 20_000
+        points = []
+        for window in self.windows[1:-1] or self.windows:
+            network = networks(self.task.grid, self.outputs, window, self.channels)[SHARED_MAX]
+            for number in range(self.orders + 1):
+                labels = {"arm": SHARED_MAX, "phase": ORDER, "order": number, "window": window}
+                cell = self.cell(labels, network, m, rate, range(seed, seed + 1), permuted=number)
+                points += replace(cell, learner=self.learner(m, rate, self.order_steps)).points()
+        return points
+
+    @property
+    def middle(self) -> float:
+        return self.rates[len(self.rates) // 2]
+
+    @property
+    def tuner(self) -> Tuner:
+        return Tuner(
+            self.rates, 1, lambda rate, rows: (*self._merit(rows), rate), self.first_tuning_seed,
+            self.extensions,
+        )  # fmt: skip
+
+    def _merit(self, rows: Sequence[Row]) -> tuple[float, float]:
+        """The mean outcome, then what breaks ties."""
+        first, second = (
+            sum(float(row.result[name]) for row in rows) / len(rows) for name in (self.column, self.smooth)
+        )
+        return first, second
+
+    def entries(self) -> list[tuple[str, str]]:
+        """Entries of :func:`networks` with their arms: the FCN has one for each of its widths."""
+        widths = [(f"{FCN} {width}", FCN) for width in WIDTHS] if FCN in self.arms else []
+        return [*widths, *((arm, arm) for arm in self.arms if arm != FCN)]
+
+    def tuned(self, rows: Mapping[str, Row]) -> tuple[list[Point], dict[str, Setup] | None]:
+        """The trials of tuning, and what was chosen for every arm once all are in.
+
+        First windows at the middle rate and the larger size, then rates at both sizes.
+        """
+        points, chosen = self._windows(rows)
+        if chosen is None:
+            return points, None
+        found: dict[str, Setup] = {}
+        whole = True
+        for entry, arm in self.entries():
+            window = None if arm in (FCN, BAG) else chosen[window_of(arm)]
+            cells = [self._inner(entry, arm, window, m, self.middle) for m in self.tuning_sizes]
+            tried, rate = self.tuner.tune(cells, rows)
+            points += tried
+            if rate is None:
+                whole = False
+                continue
+            last = self._inner(entry, arm, window, self.tuning_sizes[-1], rate).points()
+            outcome = self._merit([rows[point.trial.key] for point in last])[0]
+            if arm not in found or outcome < found[arm].outcome:
+                found[arm] = Setup(cells[0].network, rate, window, outcome)
+        return points, found if whole else None
+
+    def _windows(self, rows: Mapping[str, Row]) -> tuple[list[Point], dict[str, int] | None]:
+        """The best window of arms with filters of their own at every place, and of arms that share them."""
+        points, chosen = [], {}
+        for leader in dict.fromkeys(window_of(arm) for arm in self.arms if arm not in (FCN, BAG)):
+            tried = {
+                width: self._inner(leader, leader, width, self.tuning_sizes[-1], self.middle).points()
+                for width in self.windows
+            }
+            points += [point for each in tried.values() for point in each]
+            if not _lacking(points, rows):
+                merits = {w: self._merit([rows[p.trial.key] for p in each]) for w, each in tried.items()}
+                chosen[leader] = min(merits, key=lambda width, found=merits: found[width])
+        return points, None if _lacking(points, rows) else chosen
+
+    def _inner(self, entry: str, arm: str, window: int | None, m: int, rate: float) -> Cell:
+        network = networks(self.task.grid, self.outputs, window or 1, self.channels)[entry]
+        labels = {"arm": arm, "phase": TUNING, "window": window or 0, "entry": entry}
+        seed = self.first_tuning_seed
+        return self.cell(labels, network, m, rate, range(seed, seed + 1), inner=True)
+
+    def winner(self, setups: Mapping[str, Setup], among: Sequence[str] = ()) -> str:
+        """The arm with the least outcome in tuning."""
+        names = [arm for arm in setups if not among or arm in among]
+        return min(names, key=lambda arm: setups[arm].outcome) if names else ""
+
+    def pooled(self, setups: Mapping[str, Setup]) -> str:
+        """The arm that stands for the pooled CNN."""
+        return self.winner(setups, POOLED)
+
+    def round(self, number: int, setups: Mapping[str, Setup]) -> list[Point]:
+        """One split: all arms at all sizes, the controls, and references."""
+        seed = self.first_seed + number
+        one, order = range(seed, seed + 1), 1_000_000 + seed
+        names = (MAJORITY, LINEAR, FOREST) if number < REFERENCE_ROUNDS else (MAJORITY,)
+        points = self.references(seed, names)
+
+        def measured(name: str, arm: str, m: int, phase: str, **task: Any) -> list[Point]:
+            setup = setups[arm]
+            labels = {"arm": name, "phase": phase, "window": setup.window or 0}
+            return self.cell(labels, setup.network, m, setup.rate, one, **task).points()
+
+        for m in self.sizes:
+            for arm in setups:
+                points += measured(arm, arm, m, MEASURED)
+            if FCN in setups:
+                points += measured(PERMUTED_FCN, FCN, m, CONTROL, permuted=order)
+        best = self.winner(setups)
+        points += measured(PERMUTED_BEST, best, self.sizes[-1], CONTROL, permuted=order)
+        points += measured(SHUFFLED, best, self.sizes[-1], CONTROL, shuffled_labels=True)
+        return points
+
+    def plan(self, rows: Mapping[str, Row]) -> list[Point]:
+        """References and order test; tuning; then round after round, until all is decided."""
+        rows = good(rows)
+        points = self.references(self.first_seed, (MAJORITY, LINEAR, FOREST)) + self.order_points()
+        if _lacking(points, rows):
+            return points
+        tried, setups = self.tuned(rows)
+        points += tried
+        if setups is None:
+            return points
+        for number in range(self.seeds):
+            new = self.round(number, setups)
+            points += new
+            if _lacking(new, rows) or (number + 1 in LOOKS and settled(self, points, rows)):
+                break
+        return points
+
+    def outlook(self) -> list[Trial]:
+        """What is planned without rows: how many rounds there will be depends on the time."""
+        return [point.trial for point in self.plan({})]
+
+    def data(self) -> str:
+        return f"{self.data_name}: {self.task.count:,} examples of {self.task.grid}."
+
+    def unjudged(self) -> str:
+        return "An audit judges every prior by itself; its savings have the verdicts."
+
+    def judge(self, table: pd.DataFrame) -> Judgement:
+        del table
+        shown = Evidence("undecided", {})
+        return Judgement(shown, shown)
+
+    def measured(self, table: pd.DataFrame) -> pd.DataFrame:
+        """The lines of the rounds."""
+        return table[table["phase"].isin([MEASURED, CONTROL])] if len(table) else table
+
+    def figures(self, table: pd.DataFrame) -> dict[str, Any]:
+        """The learning curves of all arms."""
+        from whyconv.report.charts import curves
+
+        table = self.measured(table)
+        arms = [arm for arm in (*ARMS, PERMUTED_FCN) if len(table) and arm in set(table["arm"])]
+        chart = curves(
+            table[table["arm"].isin(arms)] if len(table) else table, "m", self.column, title=self.title,
+            arms=arms, controls=[PERMUTED_FCN], x_title="training examples m",
+            y_title=f"test {self.metric}", log_x=True,
+        )  # fmt: skip
+        return {"Learning curves": chart}
+
+
+def window_of(arm: str) -> str:
+    """The arm whose tuning decides the window of this one."""
+    return LCN if arm in (LCN, LOCAL_MAX, LOCAL_MEAN) else SHARED_MAX
+
+
+def _lacking(points: Sequence[Point], rows: Mapping[str, Row]) -> bool:
+    return any(point.trial.key not in rows for point in points)

@@ -1,0 +1,241 @@
+"""``whyconv audit``: what would locality, sharing and pooling save on a user's own data?"""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from dataclasses import asdict
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
+
+import typer
+
+from whyconv.auditing.bad_data import BadData
+from whyconv.cli import terminal
+from whyconv.cli.audit_screen import Shown, described, show, wrapped
+from whyconv.paths import given_path
+from whyconv.text import rough_duration
+
+if TYPE_CHECKING:
+    from whyconv.auditing.dataset import Dataset
+    from whyconv.auditing.result import Result
+    from whyconv.runner.opened import Opened
+
+LONGEST = 10_000
+"""Minutes."""
+
+
+def audit(
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            parser=given_path,
+            help="A file (.npz, .npy, .csv, .parquet, .ts, .arff) or a folder with a subfolder per class.",
+        ),
+    ],
+    label: Annotated[
+        str | None, typer.Option(help="The labels: a column, an array of an .npz, or an .npy file.")
+    ] = None,
+    x: Annotated[str | None, typer.Option(help="The features: an array of an .npz; default X.")] = None,
+    groups: Annotated[
+        str | None, typer.Option(help="Rows that belong together, as one person's; named like the labels.")
+    ] = None,
+    grid: Annotated[
+        str, typer.Option(metavar="series|table|28x28x1", help="What the order of features means.")
+    ] = "auto",
+    channels: Annotated[
+        str | None, typer.Option(metavar="first|last", help="Which axis of an array holds channels.")
+    ] = None,
+    pad: Annotated[bool, typer.Option("--pad", help="Pad series of unequal lengths with zeros.")] = False,
+    cut: Annotated[bool, typer.Option("--cut", help="Cut series of unequal lengths.")] = False,
+    metric: Annotated[str, typer.Option(metavar="auto|error|balanced|logloss|mse")] = "auto",
+    target: Annotated[float | None, typer.Option(help="An error: how many examples does it need?")] = None,
+    arms: Annotated[
+        list[str] | None, typer.Option(help="Architectures, as in --arms 'FCN,CNN + max'; default all.")
+    ] = None,
+    minutes: Annotated[float, typer.Option(help="How long it may take; it goes on from where it was.")] = 5.0,
+    out: Annotated[
+        Path | None,
+        typer.Option(metavar="DIR", parser=given_path, help="Folder; default whyconv-audits/NAME."),
+    ] = None,
+    workers: Annotated[int | None, typer.Option(help="Worker processes; default one per core.")] = None,
+    memory: Annotated[float | None, typer.Option(metavar="GB", help="Memory it may take.")] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say what would be done; write nothing.")
+    ] = False,
+    forget: Annotated[
+        bool, typer.Option("--forget", help="DATA is an audit's folder: delete its copy of the data.")
+    ] = False,
+) -> None:
+    """Ask of your own data: does order matter, and what would locality, sharing and pooling save?
+
+    Nothing leaves the folder. The same command resumes; with more --minutes it goes on from there.
+    """
+    if forget:
+        _forget(data)
+        return
+    if pad and cut:
+        raise BadData("--pad and --cut were both given; choose one.")
+    _require("--minutes", minutes, LONGEST)
+    _require("--memory", memory, 1e6)
+    named = [each.strip() for given in arms or () for each in given.split(",") if each.strip()] or None
+    dataset = _read(data, label, x, groups, grid, channels, metric, pad, cut, memory)
+    options: dict[str, Any] = {
+        "metric": metric, "target": target, "minutes": minutes, "out": out, "workers": workers,
+        "memory": memory, "arms": named,
+    }  # fmt: skip
+    if dry_run:
+        _tell(dataset, options, as_json)
+        return
+    _run(dataset, options, as_json)
+
+
+def _require(option: str, value: float | None, most: float) -> None:
+    if value is not None and not 0 < value <= most:
+        raise BadData(f"{option} {value:g} was given; take a number above 0, at most {most:,.0f}.")
+
+
+def _read(
+    path: Path, label: str | None, x: str | None, groups: str | None, grid: str, channels: str | None,
+    metric: str, pad: bool, cut: bool, memory: float | None,
+) -> Dataset:  # fmt: skip
+    from whyconv.auditing.readers import Asked, read
+
+    lengths: Literal["pad", "cut"] | None = "pad" if pad else "cut" if cut else None
+    asked = Asked(label, x, groups, memory)
+    return read(path, asked, grid, cast("Any", channels), metric, lengths)
+
+
+def _run(dataset: Dataset, options: dict[str, Any], as_json: bool) -> None:
+    from whyconv.auditing.run import audit as audited
+    from whyconv.report.audit_page import write
+    from whyconv.runner.events import Interrupted
+
+    shown = Shown()
+    try:
+        result = audited(dataset, **options, watch=shown)
+    except (Interrupted, KeyboardInterrupt):
+        shown.close()
+        terminal.complain("interrupted; what was measured is kept, and the same command goes on from there.")
+        raise typer.Exit(130) from None
+    finally:
+        shown.close()
+    page = write(result, Path(result.out) / "report.html", shlex.join(["whyconv", *sys.argv[1:]]))
+    if as_json:
+        print(json.dumps(as_data(result), indent=2, allow_nan=False))
+        return
+    show(result)
+    print(f"Report: {page}\nThe same command with more --minutes goes on from here.")
+
+
+def _forget(folder: Path) -> None:
+    from whyconv.auditing.forgetting import forget
+
+    found = forget(folder)
+    print(f"Deleted: {', '.join(map(str, found))}." if found else f"{folder} keeps no copy of data.")
+
+
+def _tell(dataset: Dataset, options: dict[str, Any], as_json: bool) -> None:
+    """What was read, what looks odd, and what an audit would do."""
+    from whyconv.auditing.asking import require_target, require_time, round_seconds
+    from whyconv.auditing.design import designed
+    from whyconv.auditing.result import Described
+
+    study = designed(dataset, metric=options["metric"], arms=options["arms"])
+    require_target(options["target"], dataset, study.metric)
+    require_time(study, options["minutes"], options["workers"])
+    about = Described(
+        dataset.name, len(dataset.y), dataset.shape, len(dataset.classes) or None, study.metric, dataset.grid
+    )
+    groups = None if dataset.groups is None else int(dataset.groups.max()) + 1
+    seconds = round_seconds(study, options["workers"])
+    plan = {
+        "sizes": list(study.sizes),
+        "test": study.task.test,
+        "arms": list(study.arms),
+        "windows": list(study.windows),
+        "orders": study.orders,
+        "minutes": options["minutes"],
+        "round_seconds": round(seconds, 1),
+    }
+    if as_json:
+        data = {
+            name: getattr(about, name) for name in ("name", "examples", "shape", "classes", "metric", "grid")
+        }
+        told = {"data": {**data, "groups": groups}, "warnings": list(dataset.warnings), "plan": plan}
+        print(json.dumps(_plain(told), indent=2, allow_nan=False))
+        return
+    for line in described(about, groups, dataset.classes, dataset.warnings):
+        print(line)
+    sizes = ", ".join(f"{m:,}" for m in study.sizes)
+    for text in (
+        f"Plan: training on {sizes} examples and testing on {study.task.test:,}, a new split every round",
+        f"  networks: {', '.join(study.arms)}; windows of {_or(study.windows)}",
+        f"  first the order test ({study.orders} random orders) and tuning, then rounds of about "
+        f"{rough_duration(seconds)} until {options['minutes']:g} min are over or all is decided",
+        "Nothing was written.",
+    ):
+        for line in wrapped(text, 4):
+            print(line)
+
+
+def _or(windows: tuple[int, ...]) -> str:
+    *others, last = map(str, windows)
+    return f"{', '.join(others)} or {last}" if others else last
+
+
+def is_audit(found: Opened) -> bool:
+    """Whether a folder holds an audit and nothing else."""
+    return len(found.runs) == 1 and found.runs[0].study.name == "audit" and not found.unplanned
+
+
+def report_audit(found: Opened, path: Path) -> None:
+    """Write the page of an audit's folder from its rows, and print the screen; the data are not needed."""
+    from whyconv.auditing.results import result
+    from whyconv.report.audit_page import write
+
+    (run,) = found.runs
+    took = sum(row.seconds for row in found.rows.values() if isfinite(row.seconds))
+    told = result(cast("Any", run.study), run.points, found.rows, seconds=took, out=str(found.folder))
+    page = write(told, path)
+    show(told)
+    print(f"Report: {page}")
+
+
+def as_data(result: Result) -> dict[str, Any]:
+    """The result for programs: what is not known, or not finite, is None."""
+    keys = {
+        "data": ("name", "examples", "shape", "classes", "metric"),
+        "order": ("verdict", "p", "here", "permuted"),
+        "savings": ("prior", "factor", "low", "high", "verdict"),
+        "window": (),
+        "arms": ("name", "error", "low", "high"),
+        "best": (),
+        "references": ("name", "error", "low", "high"),
+        "forecast": ("m", "error", "low", "high", "target", "needed", "backtest"),
+        "controls": ("name", "says", "fine", "factor", "low", "high", "error"),
+        "warnings": (),
+        "rounds": (),
+        "seconds": (),
+        "out": (),
+    }
+    whole = asdict(result)
+    return {name: _plain(_only(whole[name], parts)) for name, parts in keys.items()}
+
+
+def _only(value: Any, names: tuple[str, ...]) -> Any:
+    if isinstance(value, list | tuple):
+        return [_only(each, names) for each in value]
+    return {name: value[name] for name in names} if isinstance(value, dict) else value
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
