@@ -290,7 +290,7 @@ def test_list_explains_a_function():
     told = listing.text(listing.one("leaky-relu"))
     assert told.startswith("activation leaky-relu\n") and "Can be given as activation of mlp." in told
     assert listing.one("mlp")["settings"]["activation"]["allowed"] == "erf, leaky-relu, relu, sigmoid, tanh"
-    assert [each["name"] for each in listing.everything()["radial laws"]] == ["ball", "sphere"]
+    assert [each["name"] for each in registry.everything()["radial laws"]] == ["ball", "sphere"]
 
 
 def _streams():

@@ -10,9 +10,11 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from whyconv.api import audit, check, open_runs, run
+from whyconv.api import everything as list
 from whyconv.errors import UserError
+from whyconv.notebook import Run
 from whyconv.registry import load
-from whyconv.runs import Run
+from whyconv.sampling import sample
 
 if TYPE_CHECKING:
     from whyconv.auditing.estimators import ConvClassifier, ConvRegressor, load_estimator
@@ -27,10 +29,12 @@ __all__ = [
     "__version__",
     "audit",
     "check",
+    "list",
     "load",
     "load_estimator",
     "open_runs",
     "run",
+    "sample",
 ]
 
 _LATER = dict.fromkeys(("ConvClassifier", "ConvRegressor", "load_estimator"), "whyconv.auditing.estimators")
@@ -43,5 +47,5 @@ def __getattr__(name: str) -> Any:
     return getattr(import_module(_LATER[name]), name)
 
 
-def __dir__() -> list[str]:
+def __dir__() -> Any:
     return sorted({*globals(), *__all__})

@@ -7,18 +7,19 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from whyconv import registry
 from whyconv.deciding import decide_all
 from whyconv.errors import UserError
+from whyconv.notebook import Run
 from whyconv.paths import given_path
 from whyconv.runner.coordinator import complete
 from whyconv.runner.events import Event, Options
 from whyconv.runner.opened import open_folder
-from whyconv.runs import Run, runs_of
+from whyconv.runs import runs_of
 from whyconv.settings import configure
 from whyconv.spec import to_json
 from whyconv.tasks.images import use_folder
@@ -160,6 +161,11 @@ def _command(
     return shlex.join(words)
 
 
+def everything(paper: str = "") -> dict[str, Sequence[dict[str, str]]]:
+    """Studies, claims, tasks, networks, learners and functions by kind: name, title, summary, reference."""
+    return registry.everything(paper)
+
+
 def check(
     which: str = "all",
     load: str | Path | Iterable[str | Path] = (),
@@ -210,4 +216,4 @@ def open_runs(folder: str | Path, load: str | Path | Iterable[str | Path] = ()) 
     found = open_folder(folder, [load] if isinstance(load, str | Path) else load)
     for sentence in (*found.problems, *found.remarks):
         warnings.warn(sentence, stacklevel=2)
-    return runs_of(found)
+    return [Run(**vars(each)) for each in runs_of(found)]

@@ -76,6 +76,7 @@ def _described(
         "seconds": round(seconds, 3),
         "reference": claim.reference,
         "provenance": claim.provenance,
+        "erratum": claim.erratum.data() if claim.erratum else None,
         "traceback": "\n".join(filter(None, (raised, *(trace for _, trace in broken.values())))),
         "controls": [
             {"control": line, "verdict": verdicts[word], "numbers": dict(broken[word][0].numbers)}

@@ -112,8 +112,9 @@ class Progress:
         if event.new:
             guess = forecast(todo, self._workers)
             self._say(
-                f"About {rough_duration(guess.seconds)} on {count(guess.workers, 'worker')} (at most "
-                f"{rough_duration(guess.seconds_limit)}), {guess.memory / 1e9:.1f} GB of memory."
+                f"About {rough_duration(guess.seconds)} on {count(guess.workers, 'worker')} ("
+                f"{rough_duration(guess.seconds_limit)} if nothing stops early), "
+                f"{guess.memory / 1e9:.1f} GB of memory."
             )
 
     def _finished(self, event: Finished) -> None:

@@ -87,6 +87,24 @@ def pieces(kind: str) -> list[Any]:
     return [piece for piece in found if getattr(piece, "listed", True)]
 
 
+def everything(paper: str = "") -> dict[str, list[dict[str, str]]]:
+    """Name, summary and reference of every piece and function, or of those of a paper, by kind."""
+    order = ("study", "claim", "task", "network", "learner")
+    return {
+        plural: [
+            {
+                "name": piece.name,
+                "title": getattr(piece, "title", "") or piece.summary(),
+                "summary": piece.summary(),
+                "reference": piece.reference,
+            }
+            for piece in pieces(kind)
+            if not paper or piece.name.partition(".")[0] == paper
+        ]
+        for kind, plural in [*((kind, KINDS[kind]) for kind in order), *FUNCTIONS.items()]
+    }
+
+
 def known(kind: str, name: str) -> Any:
     """The piece of this kind and name, or None. One that is here is found while others are being imported."""
     if (kind, name) not in _pieces:

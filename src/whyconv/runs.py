@@ -14,7 +14,8 @@ from whyconv.lazy import pd
 from whyconv.measure.intervals import summarise
 from whyconv.settings import changes
 from whyconv.studies import Judgement, Point, Study
-from whyconv.text import labelled
+from whyconv.studies.answers import Answer
+from whyconv.text import control_said, count, labelled, undecided
 from whyconv.trial import Row
 
 if TYPE_CHECKING:
@@ -55,15 +56,82 @@ class Run:
         return "shown" if self.study.unjudged() and self.finished else "incomplete"
 
     @property
+    def done(self) -> tuple[int, int]:
+        """How many of the trials planned so far have succeeded, and how many there are."""
+        keys = {point.trial.key for point in self.points}
+        return sum((row := self.rows.get(key)) is not None and row.status == "ok" for key in keys), len(keys)
+
+    @property
+    def progress(self) -> str:
+        """``35 of 51 trials`` while some are missing; empty once all have succeeded."""
+        done, total = self.done
+        return f"{done:,} of {count(total, 'trial')}" if done < total or not total else ""
+
+    @cached_property
+    def answers(self) -> list[Answer]:
+        """What each prior is worth by these rows, the one that the study is about first."""
+        return self.study.answers(self.table) if len(self.table) else []
+
+    @property
+    def answer(self) -> str:
+        """The first of the answers, in a sentence."""
+        if not self.answers:
+            return "No answer yet: no two networks that differ by a prior have been measured."
+        sentence = self.answers[0].sentence
+        return f"So far, with {self.progress}: {sentence}" if self.progress else sentence
+
+    @property
+    def conclusion(self) -> str:
+        """What the verdict means for the study's question, in a sentence."""
+        if self.judgement is None:
+            why = self.study.unjudged()
+            return f"Shown, not judged: {why}." if why else f"Not judged yet: {self.progress} finished."
+        evidence = self.judgement.evidence
+        if evidence.verdict == "undecided":
+            return undecided(evidence, self.repetitions)
+        if evidence.verdict == "vacuous":
+            facts = "; ".join(f"{name}: {value}" for name, value in evidence.numbers.items())
+            return f"Vacuous: these settings put no question to the networks ({facts})."
+        return self.study.met if evidence.verdict == "consistent" else self.study.unmet
+
+    @property
+    def control_said(self) -> str:
+        """What the control shows, in a few words; empty without a verdict."""
+        if self.judgement is None:
+            return ""
+        return control_said(self.verdict, self.judgement.control.verdict, self.study.lost)[0]
+
+    @property
+    def repetitions(self) -> int:
+        """The most seeds that a point has."""
+        return int(self.summary["count"].max()) if len(self.table) else 0
+
+    @property
     def finished(self) -> bool:
         """Whether every trial has succeeded."""
         found = [self.rows.get(point.trial.key) for point in self.points]
         return bool(found) and all(row is not None and row.status == "ok" for row in found)
 
     @cached_property
+    def changes(self) -> list[str]:
+        """The settings that differ from the preset's, as on the command line."""
+        return changes(self.study, self.preset) if self.preset else []
+
+    @property
+    def uncarried(self) -> str:
+        """That a change of some arms leaves others, such as the control, as they are; empty if none does."""
+        arms = set(getattr(self.study, "arms", ()))
+        named = {arm for arm in arms for change in self.changes if change.startswith(f"arms.{arm}.")}
+        named |= {arm for arm in arms for change in self.changes if change.startswith(f"arms.{arm}=")}
+        if not named or named == arms:
+            return ""
+        kept = "; ".join(sorted(arms - named))
+        return f"Changed in {'; '.join(sorted(named))} alone. Not carried over to {kept}: set these, too."
+
+    @property
     def variant(self) -> str:
-        """The settings that differ from the preset's, as on the command line; empty if none do."""
-        return ", ".join(changes(self.study, self.preset)) if self.preset else ""
+        """The same in one text; empty if none do."""
+        return ", ".join(self.changes)
 
     @cached_property
     def standing(self) -> Standing | None:
@@ -78,6 +146,17 @@ class Run:
         """Whether the criterion was there before the rows, in a sentence."""
         said = str(self.standing or UNFROZEN)
         return f"{said[0].upper()}{said[1:]}."
+
+    def __repr__(self) -> str:
+        """Study, trials, verdict and answer; the rows are in ``table``."""
+        done, total = self.done
+        return f"<Run {self.study.name}: {done:,} of {count(total, 'trial')}, {self.verdict}. {self.answer}>"
+
+    def compare(self, other: Run) -> pd.DataFrame:
+        """The answers and means of this run and another side by side."""
+        from whyconv.comparing import compared
+
+        return compared(self, other)
 
     def figures(self) -> dict[str, Any]:
         """The study's charts by title."""
@@ -119,7 +198,7 @@ class Run:
         Rows from elsewhere may hold a word where the study expects a number.
         """
         try:
-            _ = self.judgement, self.tables, len(self.table) and self.summary
+            _ = self.judgement, self.tables, self.answer, len(self.table) and self.summary
         except Exception as error:
             return f"{self.study.name} cannot be judged or drawn from these rows ({said(error)})."
         return ""

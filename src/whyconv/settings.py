@@ -39,8 +39,10 @@ def configure(
 
 
 def chosen_studies(which: str) -> list[str]:
-    """The study of this name, or all studies of a paper."""
+    """The study of this name, all studies of a paper, or all."""
     names = [study.name for study in registry.pieces("study")]
+    if which == "all":
+        return names
     of_paper = [name for name in names if name.partition(".")[0] == which]
     return of_paper or [registry.find("study", which).name]
 

@@ -6,8 +6,12 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from whyconv.verdict import control_fault
+
 if TYPE_CHECKING:
-    from whyconv.studies import Judgement
+    from whyconv.verdict import Evidence
+
+PASSED = ("holds", "consistent", "holds as corrected")
 
 
 def count(quantity: int, singular: str, plural: str | None = None) -> str:
@@ -83,10 +87,31 @@ def means_of(outcome: str, counts: Iterable[int]) -> str:
     return f"Mean {words} with 95 % intervals"
 
 
-def undecided(judgement: Judgement, repetitions: int) -> str:
-    """A note, instead of an alarm, if more repetitions are needed to decide; else empty."""
-    if {judgement.evidence.verdict, judgement.control.verdict} != {"undecided"}:
+def undecided(evidence: Evidence, repetitions: int) -> str:
+    """Why a verdict is *undecided*, in a sentence, and whether more seeds help; empty for other verdicts."""
+    if evidence.verdict != "undecided":
         return ""
+    if evidence.why:
+        return f"Undecided: {evidence.why}; more seeds do not help."
     if repetitions == 1:
-        return "One repetition leaves the verdict and the control undecided: more seeds are needed."
-    return "The verdict and the control are undecided: more seeds, or more sizes, may decide."
+        return "Undecided: one repetition has no interval; more seeds are needed."
+    return "Undecided: an interval contains its threshold; more seeds may decide."
+
+
+def control_said(verdict: str, control: str, lost: str = "fails, as it must") -> tuple[str, bool]:
+    """A control's verdict as news, and whether it is good: a control that flips is what one hopes for.
+
+    ``lost`` says what a control does that fails where the statement holds.
+
+    >>> control_said("consistent", "fails"), control_said("holds", "holds")
+    (('fails, as it must', True), ('did not change the verdict', False))
+    """
+    if {verdict, control} == {"undecided"}:
+        return "undecided, as the verdict is", True
+    if fault := control_fault(verdict, control):
+        return fault, False
+    if verdict == "undecided":
+        return f"{control}, while the verdict is undecided", True
+    if control == "fails":
+        return lost, True
+    return ("passes, as it must" if control in PASSED else f"{control}, as it must be"), True

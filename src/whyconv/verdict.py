@@ -30,6 +30,8 @@ class Evidence:
 
     verdict: Verdict
     numbers: Mapping[str, Number] = field(default_factory=dict)
+    why: str = ""
+    """Why it is *undecided* for another reason than too few seeds, to follow "undecided:"."""
 
     def data(self) -> dict[str, Any]:
         """The numbers for JSON: an estimate as value, low, high and count."""
@@ -92,8 +94,8 @@ def worst(*evidence: Evidence) -> Evidence:
     order: tuple[Verdict, ...] = ("error", "fails", "undecided", "vacuous", "consistent", "holds")
     numbers = {name: value for each in evidence for name, value in each.numbers.items()}
     for verdict in order:
-        if any(each.verdict == verdict for each in evidence):
-            return Evidence(verdict, numbers)
+        if found := [each for each in evidence if each.verdict == verdict]:
+            return Evidence(verdict, numbers, next((each.why for each in found if each.why), ""))
     return Evidence("undecided", numbers)
 
 

@@ -25,7 +25,7 @@ def test_every_piece_is_plain_text_of_80_columns(name):
 
 
 def test_the_overview_fits():
-    assert max(map(len, listing.text(listing.everything()).splitlines())) <= 80
+    assert max(map(len, listing.text(registry.everything()).splitlines())) <= 80
 
 
 def test_a_terminal_has_its_own_width(monkeypatch):

@@ -55,7 +55,7 @@ def wide(monkeypatch):
 def test_one_trial_on_one_worker(capsys):
     told = said(capsys, Planned(1, 0, 0, {"never run": 1}, 0), 1)
     assert told.splitlines()[0] == "1 trial: 0 reused; 1 new (never run)."
-    assert " on 1 worker (at most " in told
+    assert " if nothing stops early), " in told
     assert told.splitlines()[-1] == "1 of 1 trial, done."
 
 
@@ -84,7 +84,8 @@ def test_a_trial_that_is_put_back_is_told_as_it_is(capsys):
 
 
 @pytest.mark.parametrize(
-    ("left", "words"), [(0, "About 8 s on 1 worker"), (9, "About 10 min on 1 worker (at most 20 min)")]
+    ("left", "words"),
+    [(0, "About 8 s on 1 worker"), (9, "About 10 min on 1 worker (20 min if nothing stops early)")],
 )
 def test_a_run_that_goes_on_takes_the_time_of_the_trials_left(capsys, left, words):
     trials = lasting(*[0] * 9, 10)
@@ -98,7 +99,7 @@ def test_an_adaptive_run_counts_what_is_to_follow(capsys):
     plan = Planned(3, 2, 0, {"never run": 1}, 0, (trials[2],), frozenset("01"), trials)
     told = said(capsys, plan, 3, adaptive=True)
     assert "; adaptive: about 6 expected in all." in told
-    assert "About 16 min on 1 worker (at most 32 min)" in told
+    assert "About 16 min on 1 worker (32 min if nothing stops early)" in told
 
 
 @pytest.mark.parametrize(("verdict", "code"), [("shown", "\x1b[39m"), ("fails", "\x1b[31m")])
@@ -107,9 +108,17 @@ def test_what_is_only_shown_is_not_red(verdict, code, capsys, monkeypatch):
     monkeypatch.delenv("NO_COLOR", raising=False)
     monkeypatch.setenv("TERM", "xterm")
     study = SimpleNamespace(name="paper.fig1", title="A figure")
-    run = SimpleNamespace(judgement=None, verdict=verdict, study=study, variant="")
+    run = SimpleNamespace(
+        judgement=None,
+        verdict=verdict,
+        study=study,
+        variant="",
+        answer="A.",
+        conclusion="C.",
+        control_said="",
+    )
     terminal.print_verdicts([], [run])
-    assert capsys.readouterr().out.splitlines()[1].startswith(code + verdict)
+    assert capsys.readouterr().out.splitlines()[0].startswith(code + verdict)
 
 
 @pytest.mark.parametrize(

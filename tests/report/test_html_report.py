@@ -181,8 +181,8 @@ def test_what_one_repetition_cannot_decide_is_no_alarm():
     means = summarise(pd.DataFrame({"arm": ["a", "b"], "test_error": [0.2, 0.3]}), ["arm"], "test_error")
     told = render(Page("t", sections=[section(figures={}, judgement=neither, summary=means)]))
     assert "did not change" not in told and "gave another verdict" not in told
-    assert "1 study is undecided, as is the control; more seeds may decide." in told
-    assert "One repetition leaves the verdict and the control undecided: more seeds are needed." in told
+    assert "1 study is undecided, as is the control." in told
+    assert "Control: undecided, as the verdict is" in told
     assert "Test error of one repetition: no intervals (2 lines)" in told
     assert "∞" not in told[told.index("Test error of one") : told.index("Settings")]
 
@@ -365,9 +365,10 @@ def test_pictures_alone_need_no_judgement():
 def test_two_sections_of_one_study_have_different_anchors():
     found = Outline(render(page(sections=[section(figures={}), section(figures={})])))
     assert [s["id"] for s in found.all("section")] == [
-        "claims",
         "study-brutzkus-fig3a",
         "study-brutzkus-fig3a-2",
+        "claims",
+        "verdicts",
     ]
 
 

@@ -10,9 +10,8 @@ from whyconv.report import layers, notation, wording
 from whyconv.report.html import TEMPLATES
 from whyconv.report.notation import prose
 from whyconv.report.wording import number
-from whyconv.studies import Judgement
-from whyconv.text import count, duration, undecided
-from whyconv.verdict import Evidence
+from whyconv.text import control_said, count, duration, undecided
+from whyconv.verdict import Evidence, worst
 
 VALUES = TEMPLATES.get_template("values.html").module
 
@@ -44,16 +43,28 @@ def test_many_numbers_wait_behind_a_click():
     assert VALUES.numbers({}) == ""
 
 
-def test_more_seeds_are_asked_for_where_they_can_decide():
-    def asked(verdict, control, repetitions):
-        return undecided(Judgement(Evidence(verdict), Evidence(control)), repetitions)
-
-    assert asked("undecided", "undecided", 1) == (
-        "One repetition leaves the verdict and the control undecided: more seeds are needed."
+def test_undecided_says_why_and_whether_more_seeds_help():
+    assert undecided(Evidence("undecided"), 1).endswith(
+        "one repetition has no interval; more seeds are needed."
     )
-    assert asked("undecided", "undecided", 5).endswith("undecided: more seeds, or more sizes, may decide.")
-    for decided in (("undecided", "fails"), ("fails", "undecided"), ("fails", "fails")):
-        assert asked(*decided, 1) == ""
+    assert undecided(Evidence("undecided"), 5).endswith("more seeds may decide.")
+    stuck = worst(Evidence("undecided"), Evidence("undecided", why="no admissible size"))
+    assert undecided(stuck, 5) == "Undecided: no admissible size; more seeds do not help."
+    assert undecided(worst(stuck, Evidence("fails")), 5) == ""
+
+
+@pytest.mark.parametrize(
+    ("verdict", "control", "said", "good"),
+    [
+        ("consistent", "fails", "loses it", True), ("fails", "consistent", "passes, as it must", True),
+        ("consistent", "consistent", "did not change the verdict", False),
+        ("consistent", "undecided", "proved nothing", False),
+        ("undecided", "undecided", "undecided, as the verdict is", True),
+        ("holds", "vacuous", "vacuous, as it must be", True),
+    ],
+)  # fmt: skip
+def test_a_control_that_flips_is_good_news(verdict, control, said, good):
+    assert control_said(verdict, control, "loses it") == (said, good)
 
 
 def test_small_words():

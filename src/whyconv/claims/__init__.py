@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, final
 
+from whyconv.claims.errata import Erratum
 from whyconv.errors import UserError
 from whyconv.spec import Piece
 from whyconv.verdict import Evidence, Number, Verdict
@@ -41,6 +42,8 @@ class Claim(Piece):
     """Whether it runs trials of a study, in workers."""
     expected: ClassVar[Verdict]
     """The recorded verdict; ``whyconv check`` fails on any other."""
+    erratum: ClassVar[Erratum | None] = None
+    """What is printed, what holds instead, why, and where the proof breaks, if it *holds as corrected*."""
     broken: ClassVar[str | Mapping[str, str]]
     """What the control breaks on purpose, in one line; of several controls, a word for each and its line."""
 

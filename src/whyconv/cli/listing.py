@@ -10,6 +10,7 @@ import textwrap
 from typing import Any
 
 from whyconv import registry
+from whyconv.claims.errata import LABELS
 from whyconv.cli.plain_text import unmarked, wrapped
 from whyconv.errors import UserError
 from whyconv.functions import Named, choices
@@ -20,30 +21,23 @@ from whyconv.system import cores
 from whyconv.text import count, rough_duration
 
 
-def everything(paper: str = "") -> dict[str, list[dict[str, str]]]:
-    """Name, summary and reference of every piece and function, or of those of a paper, by kind."""
-    order = ("study", "claim", "task", "network", "learner")
-    return {
-        plural: [
-            {"name": piece.name, "summary": piece.summary(), "reference": piece.reference}
-            for piece in registry.pieces(kind)
-            if not paper or piece.name.partition(".")[0] == paper
-        ]
-        for kind, plural in [*((kind, registry.KINDS[kind]) for kind in order), *registry.FUNCTIONS.items()]
-    }
-
-
 def one(name: str) -> dict[str, Any]:
     """A paper's studies and claims; a study with its grid and forecast; any other piece with its settings."""
     pieces = [piece for kind in (*registry.KINDS, *registry.FUNCTIONS) for piece in registry.pieces(kind)]
     found = [piece for piece in pieces if piece.name == name]
     if not found and any(piece.name.partition(".")[0] == name for piece in pieces):
-        return everything(name)
+        return registry.everything(name)
     if not found:
-        close = difflib.get_close_matches(name, [piece.name for piece in pieces])
-        hint = f"did you mean {' or '.join(close)}? " if close else ""
+        close = difflib.get_close_matches(name, [piece.name for piece in pieces], n=3, cutoff=0.3)
+        hint = f"nearest: {', '.join(dict.fromkeys(close))}; " if close else ""
         raise UserError(f"there is nothing named {name!r}; {hint}whyconv list shows all names.")
-    piece = found[0]
+    if len(found) > 1:
+        return {"namesakes": [_one(piece) for piece in found]}
+    return _one(found[0])
+
+
+def _one(piece: Any) -> dict[str, Any]:
+    name = piece.name
     if piece.kind == "study":
         return study(name)
     if isinstance(piece, Named):
@@ -54,6 +48,7 @@ def one(name: str) -> dict[str, Any]:
         "name": name,
         "text": "\n\n".join(_documents(piece)),
         "reference": piece.reference,
+        **({"erratum": piece.erratum.data()} if getattr(piece, "erratum", None) else {}),
         "settings": {
             field: {
                 "default": about.get("default"),
@@ -192,6 +187,8 @@ def _named(value: Any) -> Any:
 def text(listed: dict[str, Any]) -> str:
     """A listing as text, fitted to the terminal."""
     width = min(shutil.get_terminal_size((80, 24)).columns, 120)
+    if "namesakes" in listed:
+        return "\n\n".join(text(each) for each in listed["namesakes"])
     if "studies" in listed:
         return _pieces(listed, width)
     return _study(listed, width) if "study" in listed else _piece(listed, width)
@@ -201,6 +198,8 @@ def _piece(listed: dict[str, Any], width: int) -> str:
     lines = [f"{listed['kind']} {listed['name']}"]
     lines += [wrapped(listed["reference"], width)] if listed["reference"] else []
     lines += ["", wrapped(listed["text"], width), ""]
+    for name, text in listed.get("erratum", {}).items():
+        lines += _indented(f"{LABELS[name]}: {text}", width)
     for field, about in listed["settings"].items():
         default = "" if about["default"] is None else f", default {json.dumps(about['default'])}"
         lines += _indented(f"{field}: {about['allowed']}{default}", width)
@@ -213,13 +212,16 @@ def _pieces(listed: dict[str, Any], width: int) -> str:
         if not pieces:
             continue
         lines.append(kind.upper())
-        margin = max(len(piece["name"]) for piece in pieces) + 4
+        margin = min(max(len(piece["name"]) for piece in pieces) + 4, 34)
         for piece in pieces:
-            head = f"  {piece['name']:<{margin - 2}}"
             place = piece["reference"].partition(", ")[2] or piece["reference"]
-            where = f"[{place}] " if place else ""
-            line = f"{head}{where}{unmarked(piece['summary'])}"
-            lines.append(line if len(line) <= width else line[: width - 3].rstrip() + "...")
+            where = f" [{place}]" if place else ""
+            head, said = f"  {piece['name']:<{margin - 2}}", unmarked(piece.get("title") or piece["summary"])
+            if len(head) > margin:
+                lines.append(head)
+                head = ""
+            hanging = {"initial_indent": head or " " * margin, "subsequent_indent": " " * margin}
+            lines += textwrap.wrap(f"{said}{where}", width, break_on_hyphens=False, **hanging)
         lines.append("")
     papers = {
         piece["name"].partition(".")[0]: piece["reference"].partition(", ")[0]
@@ -250,8 +252,9 @@ def _study(listed: dict[str, Any], width: int) -> str:
         trials, seeds = count(preset["trials"], "trial"), count(preset["seeds"], "seed")
         lines += paragraph(
             f"preset {name}: {about}{trials}, {seeds}, about "
-            f"{rough_duration(preset['seconds'])} on {count(preset['workers'], 'worker')} (at most "
-            f"{rough_duration(preset['seconds_at_most'])}), {preset['memory_bytes'] / 1e9:.1f} GB"
+            f"{rough_duration(preset['seconds'])} on {count(preset['workers'], 'worker')} ("
+            f"{rough_duration(preset['seconds_at_most'])} if nothing stops early), "
+            f"{preset['memory_bytes'] / 1e9:.1f} GB"
         )
         if preset["data"]:
             lines += _indented(preset["data"], width)

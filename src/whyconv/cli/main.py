@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from collections.abc import Iterable
 from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,7 +18,10 @@ import typer
 from whyconv import __version__, api, registry
 from whyconv.cli import listing, terminal
 from whyconv.cli.audit import audit, is_audit, report_audit
+from whyconv.cli.compare import compare
 from whyconv.cli.data import Data, data_app, use
+from whyconv.cli.dry_run import described, planned
+from whyconv.cli.errata import errata
 from whyconv.cli.errors import (
     finish_output,
     leave_output,
@@ -30,7 +32,9 @@ from whyconv.cli.errors import (
 )
 from whyconv.cli.exact import exact_app
 from whyconv.cli.profile import profile
+from whyconv.cli.sample import sample
 from whyconv.cli.stress import as_data, print_found, stressed
+from whyconv.cli.worth import worth
 from whyconv.errors import UserError
 from whyconv.measure.estimate import Estimate
 from whyconv.paths import given_path
@@ -56,11 +60,14 @@ app = typer.Typer(
     epilog="Start with: whyconv list, whyconv check malach, whyconv run brutzkus.fig3a",
 )
 
+START = """Start with
+  whyconv run brutzkus.fig3a    what max-pooling is worth, on 80 examples   (1 min)
+  whyconv run lahoti.alignment  what sharing and locality are worth         (1 min)
+  whyconv check malach          every statement of a paper, decided         (1 min)
+then whyconv worth, and whyconv report whyconv-runs.
+"""
+"""Times on two cores."""
 STRESS_FOLDER = Path("whyconv-runs/stress")
-LONGEST = 1000
-"""Characters printed of a sentence about a folder, which may come from anywhere."""
-NAMED = 10
-"""Damages that ``report`` and ``export`` name; ``verify`` names all."""
 
 GROUPS = {"exact": exact_app, "data": data_app}
 for _name, _group in GROUPS.items():
@@ -99,13 +106,15 @@ def list_(
     use(data)
     for file in load or ():
         registry.load(file)
-    listed = listing.everything() if name is None else listing.one(name)
+    listed = registry.everything() if name is None else listing.one(name)
     print(json.dumps(listed, indent=2) if as_json else listing.text(listed))
 
 
 @app.command(epilog="Example: whyconv run brutzkus.fig3a --preset paper --set task.positions=20 --out my-run")
 def run(
-    study: Annotated[list[str], typer.Argument(metavar="STUDY|PAPER", help="Studies, or all of a paper.")],
+    study: Annotated[
+        list[str], typer.Argument(metavar="STUDY|PAPER", help="Studies, all of a paper, or all.")
+    ],
     preset: Annotated[
         str, typer.Option(help="quick takes minutes, paper has the paper's sizes; list STUDY shows all.")
     ] = "quick",
@@ -131,6 +140,9 @@ def run(
     force: Annotated[
         bool, typer.Option("--force", help="Run even what does not fit into cores, memory or disk.")
     ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Show plan and forecast; run and write nothing.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """Run a study's missing trials, then print means and verdict. The same command again resumes."""
@@ -140,6 +152,10 @@ def run(
     names = [name for each in study for name in chosen_studies(each)]
     for name in names[1:]:
         configure(name, preset, set_ or (), seeds)  # refuses bad settings before the first study runs
+    if dry_run:
+        plans = [planned(configure(name, preset, set_ or (), seeds), workers) for name in names]
+        print(_json(plans[0] if len(names) == 1 else plans) if as_json else described(plans))
+        return
     done = []
     for name in names:
         if len(names) > 1:
@@ -158,6 +174,7 @@ def run(
         results = [_run_as_json(each) for each in done]
         print(_json(results[0] if len(names) == 1 else results))
     elif len(names) == 1:
+        terminal.print_answers(done[0])
         terminal.print_means(done[0])
         terminal.print_judgement(done[0])
         terminal.print_tables(done[0].tables)
@@ -172,6 +189,10 @@ def run(
 
 
 app.command(epilog="Example: whyconv profile brutzkus.fig3a")(profile)
+app.command(epilog="Examples: whyconv worth; whyconv worth my-run --json")(worth)
+app.command(epilog="Example: whyconv sample signal --set patches=10 --m 10000 --out x.npz")(sample)
+app.command(epilog="Example: whyconv compare my-run other-run")(compare)
+app.command(epilog="Examples: whyconv errata; whyconv errata malach.cor5; whyconv errata --bibtex")(errata)
 app.command(epilog="Examples: whyconv audit digits.npz; whyconv audit homes.csv --label price --metric mse")(
     audit
 )
@@ -235,14 +256,14 @@ def report(
     use(data)
     with planning():
         found = open_folder(folder, load or ())
-    _note(found.problems, found.remarks)
+    terminal.note(found.problems, found.remarks)
     if is_audit(found):
         report_audit(found, out or folder / "report.html")
         raise typer.Exit(1 if found.problems else 0)
     claims = api.check(check, load or (), watch=_announcer(False)) if check else []
     runs = runs_of(found)
     path = assemble(found, runs, out or folder / "report.html", claims, _command_line())
-    _note((), [run.unfit for run in runs if run.unfit])
+    terminal.note((), [run.unfit for run in runs if run.unfit])
     terminal.print_verdicts(claims, [run for run in runs if not run.unfit])
     print(f"Report: {path}")
     if found.problems:
@@ -261,7 +282,7 @@ def export(
         raise UserError("--csv and --parquet were both given; choose one.")
     with planning():
         done = export_rows(folder, "parquet" if parquet else "csv", load or ())
-    _note(done.problems, done.remarks)
+    terminal.note(done.problems, done.remarks)
     for path in done.paths:
         print(path)
     if done.problems:
@@ -300,7 +321,7 @@ def verify(
 
 def _print_findings(found: Findings, again: Recomputed | None) -> None:
     for sentence in (*found.problems, *found.remarks):
-        print(shown(sentence, LONGEST))
+        print(shown(sentence, terminal.LONGEST))
     kinds = [count(number, table.removesuffix("s")) for table, number in found.intact.items()]
     if found.problems:
         print(f"Intact: {', '.join(kinds)}. To repair the store, run the command that made the rows again.")
@@ -309,7 +330,7 @@ def _print_findings(found: Findings, again: Recomputed | None) -> None:
         print(f"{count(found.intact['rows'], 'row')}, all intact. Checked: {', '.join(kinds)}.")
     if again is not None:
         for sentence in again.problems:
-            print(shown(sentence, LONGEST))
+            print(shown(sentence, terminal.LONGEST))
         others = "; ".join(f"{count(number, 'row')} {why}" for why, number in again.left_out.items())
         rest = f" (left out: {others})" if others else ""
         total = len(again.same) + len(again.problems)
@@ -322,22 +343,13 @@ def _computed(key: str) -> None:
         print(f"recomputed: {key}", file=sys.stderr)
 
 
-def _note(problems: Iterable[str], remarks: Iterable[str]) -> None:
-    """Print a folder's damages and remarks on stderr."""
-    named = list(problems)
-    for sentence in named[:NAMED]:
-        print(f"damaged: {shown(sentence, LONGEST)}", file=sys.stderr)
-    if len(named) > NAMED:
-        print(f"damaged: {len(named) - NAMED} more; whyconv verify names them all.", file=sys.stderr)
-    for sentence in remarks:
-        print(f"note: {shown(sentence, LONGEST)}", file=sys.stderr)
-
-
 def main() -> None:
     """Run the command line; a mistake of the user gets one sentence and exit code 2."""
     try:
         require_output()
         require_text(sys.argv[1:])
+        if len(sys.argv) == 1:
+            print(START)
         code = app(sys.argv[1:] or ["--help"], standalone_mode=False)
         finish_output()
     except BrokenPipeError:
@@ -389,7 +401,10 @@ def _run_as_json(done: Run) -> dict[str, Any]:
     judgement = done.judgement
     return {
         "study": done.study.name,
+        "answer": done.answer,
+        "answers": [answer.record() for answer in done.answers],
         "verdict": done.verdict,
+        "conclusion": done.conclusion,
         "control_verdict": judgement.control.verdict if judgement else None,
         "numbers": dict(judgement.evidence.numbers) if judgement else {},
         "criterion_frozen": done.standing.data() if done.standing else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import textwrap
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -11,13 +12,18 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from whyconv.claims.errata import LABELS
 from whyconv.errors import one_sentence
 from whyconv.measure.estimate import Estimate
 from whyconv.measure.intervals import intervals_shown
+from whyconv.runner.contents import shown
 from whyconv.runs import Run
-from whyconv.text import count, means_of, undecided
-from whyconv.verdict import control_fault
+from whyconv.text import control_said, count, means_of
 
+LONGEST = 1000
+"""Characters printed of a sentence about a folder, which may come from anywhere."""
+NAMED = 10
+"""Damages that ``report`` and ``export`` name; ``verify`` names all."""
 PLAIN_WIDTH = 10_000
 GAP = 2
 """Spaces between two columns of a table."""
@@ -30,8 +36,35 @@ COLOURS = {
     "fails": "red",
     "error": "red",
     "shown": "default",
+    "incomplete": "yellow",
 }
 """Of verdicts; any other word, such as *incomplete*, is red."""
+UNRELIABLE = "Do not rely on the verdict at these settings."
+"""What a control that did not flip means."""
+
+
+def note(problems: Iterable[str], remarks: Iterable[str]) -> None:
+    """Print a folder's damages and remarks on stderr."""
+    named = list(problems)
+    for sentence in named[:NAMED]:
+        print(f"damaged: {shown(sentence, LONGEST)}", file=sys.stderr)
+    if len(named) > NAMED:
+        print(f"damaged: {len(named) - NAMED} more; whyconv verify names them all.", file=sys.stderr)
+    for sentence in remarks:
+        print(f"note: {shown(sentence, LONGEST)}", file=sys.stderr)
+
+
+def print_answers(run: Run) -> None:
+    """The answer first: in a sentence, and further ones below it."""
+    console = Console()
+    whole = not console.is_terminal
+    console.print(f"[bold]{safe(run.answer)}[/]", highlight=False, soft_wrap=whole)
+    for answer in run.answers[1:]:
+        console.print(f"  {safe(answer.sentence)}", highlight=False, soft_wrap=whole)
+    data = ", ".join(dict.fromkeys(answer.data for answer in run.answers if answer.data))
+    if data:
+        console.print(f"[dim]Data: {safe(data)}.[/]", highlight=False, soft_wrap=whole)
+    console.print()
 
 
 def print_claims(claims: Sequence[Mapping[str, Any]], expected: Iterable[bool]) -> None:
@@ -45,65 +78,80 @@ def print_claims(claims: Sequence[Mapping[str, Any]], expected: Iterable[bool]) 
             f"{_coloured(claim['verdict'])}{mark}", f"[bold]{claim['claim']}[/]  {safe(claim['statement'])}"
         )
         table.add_row("", f"[dim]{safe(claim['source'])}, {claim['seconds']:.1f} s[/]")
+        for name, text in (claim.get("erratum") or {}).items():
+            table.add_row("", f"  [yellow]{LABELS[name]}:[/] {safe(text)}")
         for name, value in claim["numbers"].items():
             table.add_row("", f"  {safe(name)}: {safe(number(value))}")
         if claim["traceback"]:
             table.add_row("", "[dim]traceback: with --json, and in the report[/]")
         for each in claim["controls"]:
-            table.add_row("", f"[dim]control:[/] {safe(each['control'])}: {_coloured(each['verdict'])}")
+            said, well = control_said(claim["verdict"], each["verdict"])
+            colour = "green" if well else "red"
+            table.add_row("", f"control: [{colour}]{said}[/]: [dim]{safe(each['control'])}[/]")
         table.add_row("", "")
     Console().print(table)
 
 
 def print_verdicts(claims: Iterable[Mapping[str, Any]], runs: Iterable[Run]) -> None:
-    """One line per claim and study: verdict, name, the control's verdict, statement."""
-    lines = [(c["verdict"], c["claim"], c["control_verdict"], c["statement"]) for c in claims]
+    """For every claim and study: verdict and name, then what was found and the control, wrapped."""
+    lines = [(c["verdict"], c["claim"], c["statement"], _claim_control(c)) for c in claims]
     judged = list(runs)
     for run in judged:
-        control = run.judgement.control.verdict if run.judgement else "-"
-        lines.append((run.verdict, run.study.name, control, run.variant or run.study.title))
-    lines.insert(0, ("verdict", "claim or study", "control", "statement"))
-    widths = [max(len(line[column]) for line in lines) for column in range(3)]
+        found = f"{run.answer} {run.conclusion}"
+        lines.append(
+            (
+                run.verdict,
+                run.study.name,
+                f"{run.variant}: {found}" if run.variant else found,
+                run.control_said,
+            )
+        )
+    widths = [max((len(line[column]) for line in lines), default=0) for column in range(2)]
     console = Console()
-    for number, line in enumerate(lines):
-        cells = [text.ljust(width) for text, width in zip(line, widths, strict=False)]
-        room = max(10, console.width - sum(widths) - 6)
-        statement = line[3] if len(line[3]) <= room else line[3][: room - 3].rstrip() + "..."
-        style = "bold" if number == 0 else COLOURS.get(line[0], "red")
-        shown = f"[{style}]{cells[0]}[/]  {cells[1]}  {cells[2]}  {safe(statement)}"
-        console.print(shown, highlight=False, no_wrap=True, overflow="ignore", crop=False)
+    wide = max(console.width, sum(widths) + 44) if console.is_terminal else PLAIN_WIDTH
+    indent = " " * (widths[0] + 2)
+    for verdict, name, said, control in lines:
+        head = f"[{COLOURS.get(verdict, 'red')}]{verdict.ljust(widths[0])}[/]  [bold]{name}[/]"
+        console.print(head, highlight=False, soft_wrap=True)
+        for part in (said, control and f"control: {control}"):
+            for line in textwrap.wrap(part, wide - len(indent), break_on_hyphens=False) if part else ():
+                console.print(f"{indent}{safe(line)}", highlight=False, soft_wrap=True)
     for run in judged:
         if run.judgement:
             console.print(f"[dim]{run.study.name}: {safe(run.said_of_criterion)}[/]", highlight=False)
 
 
+def _claim_control(claim: Mapping[str, Any]) -> str:
+    return control_said(claim["verdict"], claim["control_verdict"])[0]
+
+
 def print_judgement(run: Run) -> None:
     """A study's verdict with the numbers that decide it, and its control's."""
-    judgement = run.judgement
-    if judgement is None and run.verdict == "shown":
-        console = Console()
-        console.print(f"[bold]shown[/]  {run.study.name}: {safe(run.study.unjudged())}", highlight=False)
-        _print_remarks(run)
-        return
+    console, judgement = Console(), run.judgement
+    console.print(
+        f"{_coloured(run.verdict)}  [bold]{run.study.name}[/]  {safe(run.conclusion)}", highlight=False
+    )
     if judgement is None:
-        print(
-            f"incomplete  {run.study.name}: {count(len(run.failed), 'trial')} failed, so there is no verdict."
-        )
+        if run.failed:
+            print(f"{count(len(run.failed), 'trial')} failed, so there is no verdict.")
+        else:
+            _print_remarks(run)
         return
-    console = Console()
-    console.print(f"{_coloured(run.verdict)}  [bold]{run.study.name}[/]  {safe(run.study.criterion)}")
+    console.print(f"[dim]criterion:[/] {safe(run.study.criterion)}", highlight=False)
     console.print(f"[dim]{safe(run.said_of_criterion)}[/]", highlight=False)
     for name, value in judgement.evidence.numbers.items():
         console.print(f"  {safe(name)}: {safe(number(value))}", highlight=False)
-    console.print(f"[dim]control:[/] {_coloured(judgement.control.verdict)}: {safe(run.study.broken)}")
-    if wanting := undecided(judgement, int(run.summary["count"].max())):
-        console.print(wanting, highlight=False)
-    elif fault := control_fault(run.verdict, judgement.control.verdict):
-        console.print(f"[red]The control {fault}: do not rely on the verdict at these settings.[/]")
+    said, good = control_said(run.verdict, judgement.control.verdict, run.study.lost)
+    colour = "green" if good else "red"
+    console.print(f"control: [{colour}]{said}[/]. [dim]{safe(run.study.broken)}[/]", highlight=False)
+    if not good:
+        console.print(f"[red]{UNRELIABLE}[/]")
     _print_remarks(run)
 
 
 def _print_remarks(run: Run) -> None:
+    if run.uncarried:
+        Console().print(f"[yellow]note:[/] {safe(run.uncarried)}", highlight=False)
     if remarks := run.study.remarks():
         Console().print(f"[dim]note:[/] {safe(remarks)}", highlight=False)
 

@@ -13,6 +13,7 @@ from whyconv.report.html import Page, Section, write
 from whyconv.runner.opened import Opened
 from whyconv.runs import Run
 from whyconv.text import count
+from whyconv.worths import shown
 
 PROBLEMS_SHOWN = 5
 LOOSE_SHOWN = 1000
@@ -33,8 +34,15 @@ def assemble(
         sections=[*sections, *loose_rows(found)],
         environments=_environments(fit, found.contents.environments()),
         command=command,
+        worths=shown(fit),
         notes=[*_notes(found), *(run.unfit for run in runs if run.unfit)],
     )
+    return write(page, path)
+
+
+def alone(run: Run, path: Path) -> Path:
+    """Write the report of one run, as a notebook has it."""
+    page = Page(title="What are locality, weight sharing and max-pooling worth?", sections=[section(run)])
     return write(page, path)
 
 
@@ -83,7 +91,12 @@ def section(
     first = {tracebacks[key]: line for key, line in reversed(run.failures.items()) if key in tracebacks}
     return Section(
         study=study.name,
-        title=f"{study.title} ({run.variant})" if run.variant else study.title,
+        title=study.title,
+        changes=run.changes,
+        answers=[run.answer, *(answer.sentence for answer in run.answers[1:])],
+        conclusion=run.conclusion,
+        progress=run.progress,
+        lost=study.lost,
         reference=study.reference,
         criterion=study.criterion,
         frozen=run.said_of_criterion,
@@ -102,7 +115,9 @@ def section(
         rows=sum(key in run.rows for key in keys),
         failed=run.failed,
         tracebacks={line: text for text, line in first.items()},
-        rule=f"Changed by hand: {run.variant}. Otherwise: {remarks}" if run.variant else remarks,
+        rule=f"Changed by hand: {run.variant}. {run.uncarried} Otherwise: {remarks}"
+        if run.variant
+        else remarks,
     )
 
 

@@ -25,7 +25,7 @@ from whyconv.report.figures import address, drawn
 from whyconv.report.notation import prose
 from whyconv.report.wording import MEANINGS, SOURCES, as_json, cells, listed, number, verdict_class
 from whyconv.runner.folder import as_user_error, write_whole
-from whyconv.text import count, duration, means_of, seeds, undecided
+from whyconv.text import control_said, count, duration, means_of, seeds
 from whyconv.verdict import control_fault
 
 if TYPE_CHECKING:
@@ -48,7 +48,8 @@ TEMPLATES = Environment(
 )
 """Everything but Markup is escaped; only this package makes Markup."""
 TEMPLATES.filters.update(
-    {each.__name__: each for each in (address, as_json, cells, duration, fault, intervals_shown, listed)}
+    {each.__name__: each for each in (address, as_json, cells, control_said, duration, fault)}
+    | {each.__name__: each for each in (intervals_shown, listed)}
     | {each.__name__: each for each in (means_of, number, prose, seeds, verdict_class, verdict_counts)}
     | {"counted": count}
 )
@@ -69,6 +70,15 @@ class Section:
 
     study: str
     title: str
+    changes: Sequence[str] = ()
+    """Settings that differ from the preset's."""
+    answers: Sequence[str] = ()
+    """What the rows say, the most important sentence first."""
+    conclusion: str = ""
+    """What the verdict means for the question in the title."""
+    progress: str = ""
+    """``35 of 51 trials`` while some are missing."""
+    lost: str = "fails, as it must"
     reference: str = ""
     criterion: str = ""
     frozen: str = ""
@@ -102,6 +112,8 @@ class Page:
     environments: Sequence[Mapping[str, Any]] = ()
     """In which rows were computed."""
     command: str = ""
+    worths: Sequence[Mapping[str, str]] = ()
+    """The answers of all studies, for a table at the top; shown if there are several studies."""
     notes: Sequence[str] = ()
     """Sentences on damage in the folder and other remarks."""
 
@@ -121,6 +133,7 @@ def render(page: Page) -> str:
     return TEMPLATES.get_template("page.html").render(
         page=page,
         lead=_lead(page),
+        worths=pd.DataFrame(page.worths) if len(page.sections) > 1 and page.worths else None,
         studies=[_study(section, anchor) for section, anchor in zip(page.sections, anchors, strict=True)],
         policy=POLICY,
         dark={"config": theme.config(dark=True), "colours": theme.DARK},
@@ -131,11 +144,10 @@ def render(page: Page) -> str:
 
 
 def _study(section: Section, anchor: str) -> dict[str, Any]:
-    """What ``study.html`` shows: the section, its charts as drawn, and what is wrong with its control."""
-    judgement, summary, wanting, stuck = section.judgement, section.summary, "", ""
+    """What ``study.html`` shows: the section, its charts as drawn, and how its control did."""
+    judgement, said, good = section.judgement, "", True
     if judgement is not None:
-        wanting = undecided(judgement, 0 if summary is None else int(summary["count"].max()))
-        stuck = "" if wanting else control_fault(judgement.evidence.verdict, judgement.control.verdict)
+        said, good = control_said(judgement.evidence.verdict, judgement.control.verdict, section.lost)
     return {
         "section": section,
         "anchor": anchor,
@@ -143,8 +155,8 @@ def _study(section: Section, anchor: str) -> dict[str, Any]:
             drawn(title, chart, f"{anchor}-{place}", section.title)
             for place, (title, chart) in enumerate(section.figures.items(), 1)
         ],
-        "wanting": wanting,
-        "fault": stuck,
+        "control": said,
+        "flipped": good,
     }
 
 
@@ -155,6 +167,10 @@ def _lead(page: Page) -> list[tuple[str, bool]]:
         studies = count(len(page.sections), "study", "studies")
         rows = count(sum(section.rows for section in page.sections), "finished trial")
         lead.append((f"{studies} with {rows}.", False))
+    waiting = [section for section in page.sections if section.progress]
+    if waiting:
+        words = ", ".join(f"{section.progress} of {section.study}" for section in waiting[:3])
+        lead.insert(0, (f"Not finished: {words}.", True))
     judged = [section.judgement for section in page.sections if section.judgement is not None]
     verdicts = [(each.evidence.verdict, each.control.verdict) for each in judged]
     faults = Counter(map(fault, page.claims))
@@ -163,7 +179,7 @@ def _lead(page: Page) -> list[tuple[str, bool]]:
     lead += [(f"{count(number, 'control')} {words}.", True) for words, number in faults.items()]
     if OPEN in verdicts:
         who = count(verdicts.count(OPEN), "study is", "studies are")
-        lead.append((f"{who} undecided, as is the control; more seeds may decide.", False))
+        lead.append((f"{who} undecided, as is the control.", False))
     elif not faults and (judged or any(claim.get("control_verdict") for claim in page.claims)):
         lead.append(("Every control, broken on purpose, gave another verdict.", False))
     return lead or [("There is nothing to report yet.", False)]

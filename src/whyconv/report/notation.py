@@ -41,6 +41,9 @@ _RULES = tuple(
 )
 """Applied in this order to escaped text, after Greek names have become letters."""
 
+_VERBATIM = r"`+([^`]+)`+|(\{\"[^{}]*\})"
+"""What is left alone: code in backticks, and JSON."""
+
 
 def prose(text: object) -> Markup:
     """Escaped text with its mathematics typeset; code in ``backticks`` is left alone.
@@ -48,11 +51,12 @@ def prose(text: object) -> Markup:
     >>> print(prose("VCdim >= 2^(d/2 - 1)"), prose("`a_1` of max-pooling"))
     VCdim ≥ 2<sup>d/2 − 1</sup> <code>a_1</code> of max-pooling
     """
-    parts = re.split(r"`+([^`]+)`+", str(text))
+    parts = re.split(_VERBATIM, str(text))
     return Markup(
         "".join(
-            f"<code>{escape(part)}</code>" if place % 2 else _mathematics(escape(part))
+            f"<code>{escape(part)}</code>" if place % 3 else _mathematics(escape(part))
             for place, part in enumerate(parts)
+            if part is not None
         )
     )
 

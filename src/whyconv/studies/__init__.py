@@ -13,7 +13,9 @@ from pydantic import BeforeValidator, Field, ValidationInfo, field_validator
 from whyconv.errors import UserError
 from whyconv.lazy import pd
 from whyconv.spec import Piece, build, checked
+from whyconv.studies.answers import Answer
 from whyconv.tasks import Task
+from whyconv.text import labelled
 from whyconv.trial import Row, Trial
 from whyconv.verdict import Evidence
 
@@ -121,12 +123,19 @@ class Study(Piece):
     kind: ClassVar[str] = "study"
     required: ClassVar[tuple[str, ...]] = ("title", "criterion", "broken", "presets")
     title: ClassVar[str]
+    """The question, neutral: what it turns out to be is said by :meth:`concludes`."""
+    met: ClassVar[str] = "The criterion is met."
+    """What the study shows if it is *consistent*, in a sentence."""
+    unmet: ClassVar[str] = "The criterion is not met."
+    """What it shows if it *fails*."""
     says: ClassVar[str] = ""
     """The sentence of the paper that the criterion is taken from, with its place; frozen with it."""
     criterion: ClassVar[str]
     """How the study judges itself, in a sentence."""
     broken: ClassVar[str]
     """What the control is, in a sentence."""
+    lost: ClassVar[str] = "loses its advantage, as it must"
+    """What the control does where the study is *consistent*, after "control:"."""
     rule: ClassVar[str] = ""
     """What is held fixed and a reader of the figure must know: stopping rule, initial scale."""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
@@ -169,6 +178,22 @@ class Study(Piece):
     @abstractmethod
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The verdict from the finished rows."""
+
+    def answers(self, table: pd.DataFrame) -> list[Answer]:
+        """What each prior is worth by these rows, the one that the study is about first.
+
+        ``table`` may lack trials; what it does not show is left out.
+        """
+        del table
+        return []
+
+    def on(self) -> str:
+        """The data in a few words: the task with the settings that are not its defaults."""
+        task = getattr(self, "task", None)
+        if task is None:
+            return ""
+        fields = {name: value for name, value in task.canonical().items() if name != "name"}
+        return ", ".join(filter(None, (task.name, labelled(fields))))
 
     def data(self) -> str:
         """The data the study reads, in a sentence shown before a run; empty if it reads none."""

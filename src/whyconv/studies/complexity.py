@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
@@ -14,7 +14,9 @@ from whyconv.measure.compute import training_cost
 from whyconv.measure.curves import Curve
 from whyconv.spec import Spec
 from whyconv.studies import Cell, Point, Study, good
+from whyconv.studies.answers import Answer, in_examples, words
 from whyconv.studies.grid import selected
+from whyconv.studies.worth import Step
 from whyconv.trial import Row, Trial
 
 Found = Mapping[float, SampleComplexity]
@@ -49,6 +51,8 @@ class ComplexityStudy(Study):
     adaptive: ClassVar[bool] = True
     axis: ClassVar[str]
     """The label along which m* is compared."""
+    priors: ClassVar[tuple[Step, ...]] = ()
+    """Pairs of arms that differ by a prior, for the answer; the first is what the study is about."""
 
     @abstractmethod
     def goal(self, cell: Cell) -> float:
@@ -118,6 +122,26 @@ class ComplexityStudy(Study):
         """m* of two arms by value, from their common seeds."""
         return self.complexities(table, first, [second]), self.complexities(table, second, [first])
 
+    def answers(self, table: pd.DataFrame) -> list[Answer]:
+        """For every prior the ratio of m*, at the values that :meth:`told` chooses."""
+        found = []
+        for step in self.priors if len(table) else ():
+            without, given = self.paired(table, step.without, step.given)
+            goals = {cell.labels[self.axis]: self.goal(cell) for cell in self.cells()}
+            for value in self.told([each for each in without if each in given]):
+                where = f"{self.place(value)}, for a {words(self.outcome)} of {goals[value]:.3g}"
+                both = (step.without, without[value]), (step.given, given[value])
+                found.append(in_examples(step.prior, *both, self.on(), where))
+        return found
+
+    def told(self, values: Sequence[float]) -> Sequence[float]:
+        """Those of the values where both arms were measured that the answer is about: the last."""
+        return values[-1:]
+
+    def place(self, value: float) -> str:
+        """A value of the axis in words."""
+        return f"at {self.axis} = {value:g}"
+
     def by_place(self) -> dict[tuple[tuple[str, Any], ...], dict[str, Cell]]:
         """The cells by their labels without the arm, and then by arm."""
         found: dict[tuple[tuple[str, Any], ...], dict[str, Cell]] = {}
@@ -145,7 +169,7 @@ class ComplexityStudy(Study):
                 tuned = {"step sizes": cost.settings} if cost.settings else {}
                 lines.append(
                     {
-                        **cell.labels, "target": self.goal(cell), **self.beside(cell), "m*": found,
+                        **cell.labels, "m*": found, "target": self.goal(cell), **self.beside(cell),
                         "runs": found.count, "operations": cost.flops, "seconds": cost.seconds, **tuned,
                     }
                 )  # fmt: skip

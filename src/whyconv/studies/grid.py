@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, field_validator
 
 from whyconv.lazy import np, pd
 from whyconv.learners import LearnerField
+from whyconv.measure.complexity import sample_complexity
+from whyconv.measure.curves import Curve
 from whyconv.measure.intervals import paired_difference
 from whyconv.networks import NetworkField
 from whyconv.networks.dense import MLP
 from whyconv.spec import Spec, checked
 from whyconv.studies import Cell, Study, increasing
+from whyconv.studies.answers import Answer, in_examples, in_outcome, words
+from whyconv.studies.worth import Step
 from whyconv.tasks import TaskField
 
 if TYPE_CHECKING:
@@ -77,6 +81,11 @@ class GridStudy(ArmStudy):
     exact: bool = False
     risk: bool = False
 
+    priors: ClassVar[tuple[Step, ...]] = ()
+    """Pairs of arms that differ by a prior, for the answer; the first is what the study is about."""
+    reach: ClassVar[float | None] = None
+    """The outcome to reach, where m varies and the answer is a factor in examples, too."""
+
     _increasing = increasing("m", example="[40, 80, 160]")
 
     def values(self) -> Iterator[tuple[Mapping[str, Any], Mapping[str, Any], int]]:
@@ -90,6 +99,48 @@ class GridStudy(ArmStudy):
             for name, arm in self.arms.items():
                 if arm.largest_m is None or m <= arm.largest_m:
                     yield self.cell(name, labels, changes, m=m, exact=self.exact, risk=self.risk)
+
+    def told_at(self) -> Iterable[Mapping[str, Any]]:
+        """The places, by their labels, where the answer compares outcomes: fixed before rows are seen."""
+        return [{"m": self.m[-1]}]
+
+    def answers(self, table: pd.DataFrame) -> list[Answer]:
+        """For every prior a factor in examples, if there is an outcome to ``reach``, and differences."""
+        factors, differences = [], []
+        for step in self.priors if len(table) else ():
+            if self.reach is not None and (found := self._factor(table, step, self.reach)):
+                factors.append(found)
+            for place in self.told_at():
+                if found := compared(table, step, self.outcome, self.on(), place):
+                    differences.append(found)
+        known = [each for each in factors if each.known]
+        return [*known, *differences, *(each for each in factors if not each.known)]
+
+    def _factor(self, table: pd.DataFrame, step: Step, reach: float) -> Answer | None:
+        """m* of both arms on the sizes of the grid that both have, from their common seeds."""
+        seeds = sorted(set.intersection(*(set(selected(table, arm=arm)["seed"]) for arm in step[1:])))
+        curves = [
+            Curve.from_table(selected(table, arm=arm), value=self.outcome).complete(seeds)
+            for arm in (step.without, step.given)
+        ]
+        if not seeds or min(len(curve.sizes) for curve in curves) < 2:
+            return None
+        without, given = (sample_complexity(curve, reach, curve.sizes[-1]) for curve in curves)
+        where = f"for a {words(self.outcome)} of {reach:g}"
+        return in_examples(step.prior, (step.without, without), (step.given, given), self.on(), where)
+
+
+def compared(
+    table: pd.DataFrame, step: Step, outcome: str, data: str, place: Mapping[str, Any], where: str = ""
+) -> Answer | None:
+    """The outcomes of two arms at a place, seed by seed; None if they were not both measured there."""
+    without, given = (
+        by_seed(table, outcome, arm=arm, **place).groupby("seed").mean() for arm in (step.without, step.given)
+    )
+    if without.index.intersection(given.index).empty:
+        return None
+    where = where or f"at {', '.join(f'{name} = {value}' for name, value in place.items())}"
+    return in_outcome(step.prior, (step.without, without), (step.given, given), outcome, data, where)
 
 
 def changed(piece: Any, fields: Mapping[str, Any]) -> Any:

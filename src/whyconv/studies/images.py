@@ -52,6 +52,9 @@ class ImageStudy(Study):
         why = images.unused(self.task.preference) if known(self.task.images).embedded else ""
         return f"{described(self.task)} Not used: {why}." if why else described(self.task)
 
+    def on(self) -> str:
+        return known(self.task.images).phrase or known(self.task.images).title
+
     def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
         """One line per trial with a good row."""
         table = super().table(points, rows)

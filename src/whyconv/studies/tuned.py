@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -11,6 +11,9 @@ from pydantic import Field, field_validator
 from whyconv.lazy import pd
 from whyconv.networks import Network
 from whyconv.studies import Cell, Point, Study, good
+from whyconv.studies.answers import Answer, in_effort
+from whyconv.studies.grid import selected
+from whyconv.studies.worth import Step
 from whyconv.tasks import Task
 from whyconv.trial import Row, Trial
 
@@ -173,3 +176,21 @@ class TunedStudy(Study):
 
     def measured(self, table: pd.DataFrame) -> pd.DataFrame:
         return measurements(table)
+
+    def in_steps(
+        self, table: pd.DataFrame, steps: Iterable[Step], place: Mapping[str, Any], where: str
+    ) -> list[Answer]:
+        """What priors save in steps to the target at a place; a limit where runs do not get there."""
+        found, rows = [], self.measured(table)
+        for step in steps if len(rows) else ():
+            parts = [selected(rows, arm=arm, **place).set_index("seed") for arm in step[1:]]
+            if parts[0].index.intersection(parts[1].index).empty:
+                continue
+            short = tuple(not part["reached"].all() for part in parts)
+            without, given = (
+                (arm + (", target missed" if missed else ""), part["steps_taken"])
+                for arm, part, missed in zip(step[1:], parts, short, strict=True)
+            )
+            where_to = f"{where}, for an error of {self.target_error:g}"
+            found.append(in_effort(step.prior, without, given, "steps", self.on(), where_to, short))  # type: ignore[arg-type]
+        return found

@@ -115,6 +115,16 @@ class Task(Piece):
         del world, view, exact, risk
         return {}
 
+    def revealed(self, world: jax.Array) -> Mapping[str, Any]:
+        """What is drawn once per seed, as arrays by name: patterns, a signal."""
+        del world
+        return {}
+
+    def known(self, world: jax.Array) -> Mapping[str, float]:
+        """What is known exactly of the distribution, such as the least risk."""
+        del world
+        return {}
+
     def measures(self, scores: np.ndarray, y: np.ndarray) -> Mapping[str, float]:
         """What is measured on examples with these scores and labels, by name; columns of a row."""
         return {"error": int(np.sum(predicted(scores) != y)) / len(y)}

@@ -167,6 +167,14 @@ class KPattern(Task, name="k-pattern"):
         del world
         return jnp.arange(self.n_bits)
 
+    def revealed(self, world: jax.Array) -> dict[str, jax.Array]:
+        """The labels of all windows, and the order in which bits are shown."""
+        return {"truth_table": self.truth_table(world), "order": self.order(world)}
+
+    def known(self, world: jax.Array) -> dict[str, float]:
+        del world
+        return {"least_error": float(self.label_noise)}
+
     def examples(self, world: jax.Array, draws: jax.Array, index: jax.Array) -> Sample:
         """The numbered examples, x of shape (example, n_bits)."""
         keys = jax.vmap(lambda i: jax.random.split(jax.random.fold_in(draws, i)))(index)

@@ -149,6 +149,14 @@ class Detection(Task, name="detection"):
 
         return jax.vmap(one)(index)
 
+    def revealed(self, world: jax.Array) -> dict[str, jax.Array]:
+        return {"patterns": self.pattern_matrix(world)}
+
+    def known(self, world: jax.Array) -> dict[str, float]:
+        """Patterns decide labels, so without noise nothing need be wrong."""
+        del world
+        return {} if self.noise else {"least_error": 0.0}
+
     def examples(self, world: jax.Array, draws: jax.Array, index: jax.Array) -> Sample:
         """The numbered examples, x of shape (example, positions, pattern_dim)."""
         rows = self.pattern_matrix(jax.random.fold_in(world, 0))

@@ -220,6 +220,18 @@ class Signal(Task, name="signal"):
         rolled = (words[k + 3 : 2 * k + 3] % self.numbers["shifts"]).astype(jnp.int32)
         return held, rolled, first * second if self.label == "product" else first
 
+    def revealed(self, world: jax.Array) -> dict[str, jax.Array]:
+        return {"signal": self.signal(world)}
+
+    def known(self, world: jax.Array) -> dict[str, float]:
+        """The risk of the best CNN and of the best linear filter, for labels that one patch determines."""
+        if self.label == "product":
+            return {}
+        return {
+            "oracle_risk": float(self.oracle(world)[0]),
+            "linear_risk": float(self.linear_risk(world)),
+        }
+
     def examples(self, world: jax.Array, draws: jax.Array, index: jax.Array) -> Sample:
         """The numbered examples, x of shape (example, patches, patch_dim).
 

@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from whyconv.claims import Claim, Instance
+from whyconv.claims.errata import Erratum
 from whyconv.lazy import Floats, np
 from whyconv.papers.brutzkus.claims import pinned
 from whyconv.papers.brutzkus.claims.climbing import climb
@@ -46,6 +47,25 @@ class Lemma52(Claim, name="brutzkus.lemma5.2"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Lemma 5.2"
     expected: ClassVar[Verdict] = "holds as corrected"
+    erratum: ClassVar[Erratum | None] = Erratum(
+        printed=(
+            "With probability at least 1 - 4e^(-d), k/(4d) <= number of lucky filters <= k/d, for "
+            "both signs (Eq. 7), however many patterns l there are."
+        ),
+        corrected=(
+            "k/(4l) <= number of lucky filters <= k/l, with the same probability; for l = d this is "
+            "what is printed."
+        ),
+        why=(
+            "The chance of a filter to be lucky is (1 - 2^(1-l)) / (2(l-1)): it depends on the number "
+            "l of patterns, not on their dimension d. For l < d, as at l = 3, d = 6, the exact "
+            "probability of the printed range is nearly 0."
+        ),
+        breaks=(
+            "Appendix B: P(i in W_0^+) = (1 - 2^(-d+1)) / (d-1) counts d - 1 competing patterns in O "
+            "without o_2; there are l - 1."
+        ),
+    )
     broken: ClassVar = {
         "square": "8 d^2 + 1 channels in place of 8 d^3 + 1",
         "range": "at least k/(2d) lucky filters in place of k/(4d)",
@@ -155,6 +175,24 @@ class Lemma53(Claim, name="brutzkus.lemma5.3"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Lemma 5.3 (C.3)"
     expected: ClassVar[Verdict] = "holds as corrected"
+    erratum: ClassVar[Erratum | None] = Erratum(
+        printed=(
+            "For all 0 <= t <= T_1 and all lucky filters the growth holds (no condition, no "
+            "probability); Eq. 14: |S_1^+|/m_1, |S_1^-|/m_1 >= m_1/3."
+        ),
+        corrected=(
+            "It holds if both classes have at least a third of S_1: |S_1^+|/m_1, |S_1^-|/m_1 >= 1/3, "
+            "which has probability at least 1 - 4e^(-m/36) (Lemma C.3)."
+        ),
+        why=(
+            "A sample with one positive example in ten refutes the unconditional statement; and no "
+            "sample satisfies Eq. 14 as printed, where a share is to be at least m_1/3."
+        ),
+        breaks=(
+            "Section 5 states the lemma without the event that its proof conditions on; appendix C, "
+            "Eq. 14, has m_1/3 for 1/3 (perhaps a misprint of the text at hand)."
+        ),
+    )
     broken: ClassVar = {
         "share": "two positive examples in nine (Eq. 14 with 2/9 for 1/3)",
         "constant": "growth of t eta_1/5 in place of t eta_1/9",

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from whyconv.claims import Claim, Instance
+from whyconv.claims.errata import Erratum
 from whyconv.exact.margins import max_margin
 from whyconv.lazy import Floats, np
 from whyconv.papers.brutzkus.claims import pinned
@@ -54,6 +55,24 @@ class SeparatorOfProof(Claim, name="brutzkus.separator"):
 
     reference: ClassVar[str] = "Brutzkus & Globerson, appendix E"
     expected: ClassVar[Verdict] = "holds as corrected"
+    erratum: ClassVar[Erratum | None] = Erratum(
+        printed=(
+            "v* = +-80d/(k eta_1 T_1) on lucky filters has margin 1, and |v*|^2 |z|^2 = 2 80^2 d/(k "
+            "eta_1^2 T_1^2) times 4k eta_1^2 T_1^2, that is 51,200 d, for any l."
+        ),
+        corrected=(
+            "With 80 l in place of 80 d the margin is still above 1, and the product at most 51,200 "
+            "l; for l = d this is what is printed."
+        ),
+        why=(
+            "There are up to 2k/l lucky filters, so that with 80 d the product is bounded by 51,200 "
+            "d^2/l only; a built run with d = 300, l = 3 exceeds 51,200 d."
+        ),
+        breaks=(
+            "Appendix E: |v*|^2 <= 80^2 d^2/(k^2 eta_1^2 T_1^2) times 2k/d takes the count of lucky "
+            "filters from Lemma 5.2 as printed."
+        ),
+    )
     broken: ClassVar = {
         "radius": "r = eta_1/20 in place of eta_1/200",
         "height": "8 l in place of 80 l in v*",

@@ -14,7 +14,7 @@ class CoherentPatterns(OpenProblem, name="brutzkus.coherent-patterns"):
         "extending the pattern structure from orthogonal patterns to more general distributions (section 8)"
     )
     reference: ClassVar[str] = "Brutzkus & Globerson, section 8"
-    title: ClassVar[str] = "Patterns that are not orthogonal"
+    title: ClassVar[str] = "Are 4 d examples enough for patterns that are not orthogonal?"
     knob: ClassVar[str] = "coherence"
     axis: ClassVar[str] = "inner product of two patterns"
 

@@ -14,7 +14,7 @@ class Conjunction(OpenProblem, name="brutzkus.conjunction"):
         "the class of the image is positive only if certain multiple patterns appear in the image (section 8)"
     )
     reference: ClassVar[str] = "Brutzkus & Globerson, section 8"
-    title: ClassVar[str] = "A label that several patterns make together"
+    title: ClassVar[str] = "Are 4 d examples enough for a label that several patterns make?"
     knob: ClassVar[str] = "conjunction"
     axis: ClassVar[str] = "patterns that must all appear"
 

@@ -9,19 +9,25 @@ from pydantic import Field
 
 from whyconv.lazy import pd
 from whyconv.papers.brutzkus.pictures import figure1
-from whyconv.papers.brutzkus.studies.detection_arms import BASELINES, CONV_POOL, RULE, SCRAMBLED, arms
+from whyconv.papers.brutzkus.studies.detection_arms import BASELINES, CONV_POOL, MLP, RULE, SCRAMBLED, arms
 from whyconv.report.charts import curves
 from whyconv.studies import Judgement
+from whyconv.studies.answers import ALL_THREE
 from whyconv.studies.grid import Arm, GridStudy, advantage, by_seed
+from whyconv.studies.worth import Step
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence, all_above, worst
+
+TOO_FEW = "no admissible size: a baseline errs on more than 2 % at fewer than two of the sizes judged"
 
 
 class Figure3a(GridStudy, name="brutzkus.fig3a"):
     """Test error against sample size: ConvPool, MLP and SVM on orthogonal patterns."""
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Figure 3a"
-    title: ClassVar[str] = "Max-pooling finds the pattern with fewer samples"
+    title: ClassVar[str] = "Does max-pooling find the pattern with fewer samples?"
+    met: ClassVar[str] = "Max-pooling finds the pattern with fewer samples."
+    unmet: ClassVar[str] = "Max-pooling is not ahead of MLP and SVM at every size."
     says: ClassVar[str] = (
         "Section 7: 'ConvPool can be seen to outperform the other methods'; caption of Figure 3: 'we "
         "verified that all models had zero training error'."
@@ -46,10 +52,16 @@ class Figure3a(GridStudy, name="brutzkus.fig3a"):
     }
 
     needed: ClassVar[tuple[str, ...]] = (CONV_POOL, *BASELINES, SCRAMBLED)
+    priors: ClassVar[tuple[Step, ...]] = (Step(ALL_THREE, MLP, CONV_POOL),)
+    reach: ClassVar[float | None] = 0.1
 
     task: TaskField = Field("detection", validate_default=True)
     arms: dict[str, Arm] = Field(default_factory=arms, validate_default=True)
     m: tuple[int, ...] = (10, 20, 40, 80, 160, 320, 640, 1280)
+
+    def told_at(self) -> list[dict[str, int]]:
+        """The first sample size that is judged."""
+        return [{"m": m} for m in self.m if m >= self.thresholds["from m"]][:1]
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         return Judgement(self._judged(table, CONV_POOL), self._judged(table, SCRAMBLED))
@@ -71,7 +83,7 @@ class Figure3a(GridStudy, name="brutzkus.fig3a"):
         enough = min(len(judged) for judged in sizes.values()) >= limit["sizes per baseline"]
         trained = table[table["arm"].isin([contestant, *BASELINES])]["train_error"].max()
         return worst(
-            Evidence(all_above(gaps, limit["gap"]) if enough else "undecided", gaps),
+            Evidence(all_above(gaps, limit["gap"]), gaps) if enough else Evidence("undecided", gaps, TOO_FEW),
             Evidence(
                 "consistent" if trained <= limit["training error"] else "fails",
                 {"largest training error": float(trained)},

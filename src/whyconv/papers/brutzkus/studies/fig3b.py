@@ -19,7 +19,9 @@ from whyconv.papers.brutzkus.studies.detection_arms import (
 )
 from whyconv.report.charts import curves
 from whyconv.studies import Judgement
+from whyconv.studies.answers import ALL_THREE
 from whyconv.studies.grid import Arm, GridStudy, advantage
+from whyconv.studies.worth import Step
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence, all_above, worst
 
@@ -28,7 +30,9 @@ class Figure3b(GridStudy, name="brutzkus.fig3b"):
     """Test error against sample size with noise of norm <= 1 on every pattern."""
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Figure 3b"
-    title: ClassVar[str] = "With noise the linear method fails, and max-pooling leads"
+    title: ClassVar[str] = "With noise, does the linear method fail and max-pooling lead?"
+    met: ClassVar[str] = "With noise the linear method fails, and max-pooling leads."
+    unmet: ClassVar[str] = "With noise, max-pooling does not lead as the paper says."
     says: ClassVar[str] = (
         "Section 7: 'This makes the problem non linearly-separable. As expected, the linear method now "
         "fails, but ConvPool performs well and outperforms MLP'; caption of Figure 3: 'we verified that for "
@@ -54,10 +58,16 @@ class Figure3b(GridStudy, name="brutzkus.fig3b"):
     }
 
     needed: ClassVar[tuple[str, ...]] = (CONV_POOL, *BASELINES, SCRAMBLED)
+    priors: ClassVar[tuple[Step, ...]] = (Step(ALL_THREE, MLP, CONV_POOL),)
+    reach: ClassVar[float | None] = 0.1
 
     task: TaskField = Field({"name": "detection", "noise": 1.0}, validate_default=True)
     arms: dict[str, Arm] = Field(default_factory=arms, validate_default=True)
     m: tuple[int, ...] = (10, 20, 40, 80, 160, 320, 640, 1280, 2560)
+
+    def told_at(self) -> list[dict[str, int]]:
+        """The first sample size that is judged."""
+        return [{"m": m} for m in self.m if m >= self.thresholds["from m"]][:1]
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         return Judgement(self._judged(table, CONV_POOL), self._judged(table, SCRAMBLED))
@@ -71,10 +81,12 @@ class Figure3b(GridStudy, name="brutzkus.fig3b"):
             for baseline in BASELINES
             if m >= limit["from m"] and m in measured
         }
+        unjudged = "" if gaps else "no admissible size: no sample size from m = 80 on was measured"
+        linearly = "no admissible size: a hyperplane still separates the largest sample"
         worst_training = table[table["arm"].isin([contestant, MLP])]["train_error"].max()
         linear = table[(table["arm"] == SVM) & (table["m"] == max(self.m))]["train_error"]
         return worst(
-            Evidence(all_above(gaps, limit["gap"]), gaps),
+            Evidence(all_above(gaps, limit["gap"]), gaps, unjudged),
             Evidence(
                 "consistent" if worst_training <= limit["training error of networks"] else "fails",
                 {"largest training error of a network": float(worst_training)},
@@ -82,6 +94,7 @@ class Figure3b(GridStudy, name="brutzkus.fig3b"):
             Evidence(
                 "consistent" if linear.min() > limit["training error of the linear model"] else "undecided",
                 {f"smallest training error of the SVM, m={max(self.m)}": float(linear.min())},
+                "" if linear.min() > limit["training error of the linear model"] else linearly,
             ),
         )
 

@@ -13,6 +13,7 @@ from whyconv.papers.brutzkus.digit_picture import figure5
 from whyconv.papers.brutzkus.studies.detection_arms import BASELINES, CONV_POOL, MLP, SVM
 from whyconv.report.charts import curves
 from whyconv.studies import Judgement, only_task
+from whyconv.studies.answers import ALL_THREE
 from whyconv.studies.grid import Arm, GridStudy, by_seed
 from whyconv.studies.images import (
     ROUNDING,
@@ -24,6 +25,7 @@ from whyconv.studies.images import (
     started_alike,
     translations,
 )
+from whyconv.studies.worth import Step
 from whyconv.tasks.digit_grid import DigitGrid
 from whyconv.tasks.images.catalogue import DIGITS
 from whyconv.verdict import Evidence, all_above, within, worst
@@ -53,7 +55,9 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
     """Test error against sample size: a 3 or a 5 among four digits, ConvPool, MLP and SVM."""
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Figures 3c and 5"
-    title: ClassVar[str] = "Max-pooling finds the digit that decides with fewer samples"
+    title: ClassVar[str] = "Does max-pooling find the digit that decides with fewer samples?"
+    met: ClassVar[str] = "Max-pooling finds the digit that decides with fewer samples."
+    unmet: ClassVar[str] = "Max-pooling is not ahead of both baselines as asked."
     says: ClassVar[str] = (
         "Section 7: 'Results in Fig. 3c again show excellent performance of the pooling model compared to "
         "the baselines'; caption of Figure 3: '(c) Results on an MNIST pattern detection problem.'"
@@ -86,6 +90,8 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
     }
 
     needed: ClassVar[tuple[str, ...]] = (CONV_POOL, *BASELINES, *CONTROLS)
+    priors: ClassVar[tuple[Step, ...]] = (Step(ALL_THREE, MLP, CONV_POOL),)
+    reach: ClassVar[float | None] = 0.1
     own: ClassVar[tuple[str, ...]] = tuple(name for name in ImageStudy.own if name != "shifted_tests")
 
     task: Annotated[DigitGrid, only_task(DigitGrid)] = Field(  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -105,6 +111,10 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
                 )
         return self
 
+    def told_at(self) -> list[dict[str, int]]:
+        """The first sample size from which half the error is asked for."""
+        return [{"m": m} for m in self.m if m >= self.thresholds["half from m"]][:1]
+
     def judge(self, table: pd.DataFrame) -> Judgement:
         plain = worst(self._ahead(table, CONV_POOL), self._fitted(table), self._sane(table))
         return Judgement(plain, self._ahead(table, PERMUTED))
@@ -121,10 +131,10 @@ class Figure3c(ImageStudy, GridStudy, name="brutzkus.fig3c"):
                 share, words = (0.5, f"{baseline} / 2") if m >= limit["half from m"] else (1, baseline)
                 gap = paired_difference(share * error, by_seed(table, arm=contestant, m=m))
                 gaps[f"{words} - {contestant}, m={m}"] = gap
-        return Evidence(
-            all_above(gaps, limit["gap"]) if min(counts) >= limit["sizes per baseline"] else "undecided",
-            gaps,
-        )
+        if min(counts) < limit["sizes per baseline"]:
+            why = "no admissible size: a baseline errs on more than 2 % at fewer than two sizes"
+            return Evidence("undecided", gaps, why)
+        return Evidence(all_above(gaps, limit["gap"]), gaps)
 
     def _fitted(self, table: pd.DataFrame) -> Evidence:
         trained = float(table[table["arm"].isin([CONV_POOL, MLP])]["train_error"].max())

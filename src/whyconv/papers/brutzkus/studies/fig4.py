@@ -9,10 +9,12 @@ from pydantic import Field, field_validator
 
 from whyconv.lazy import pd
 from whyconv.measure.intervals import mean_interval, paired_difference
-from whyconv.papers.brutzkus.studies.detection_arms import BASELINES, CONV_POOL, RULE, SCRAMBLED, arms
+from whyconv.papers.brutzkus.studies.detection_arms import BASELINES, CONV_POOL, MLP, RULE, SCRAMBLED, arms
 from whyconv.report.charts import curves
 from whyconv.studies import Judgement, increasing
+from whyconv.studies.answers import ALL_THREE, RISE, Answer, in_outcome
 from whyconv.studies.grid import Arm, GridStudy, by_seed
+from whyconv.studies.worth import Step
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence, all_above, worst
 
@@ -21,7 +23,9 @@ class Figure4(GridStudy, name="brutzkus.fig4"):
     """Test error against the number of positions, noise of norm <= 1, fixed sample size."""
 
     reference: ClassVar[str] = "Brutzkus & Globerson, Figure 4"
-    title: ClassVar[str] = "More positions hurt the baselines, but hardly max-pooling"
+    title: ClassVar[str] = "Do more positions hurt the baselines, and max-pooling less?"
+    met: ClassVar[str] = "More positions hurt the baselines, but hardly max-pooling."
+    unmet: ClassVar[str] = "More positions do not hurt the baselines more than max-pooling as asked."
     says: ClassVar[str] = (
         "Section 7: 'we vary the number of patterns, and indeed observe that performances of MLP and SVM "
         "deteriorate while that of ConvPool is only mildly affected'; so the caption of Figure 4."
@@ -35,6 +39,7 @@ class Figure4(GridStudy, name="brutzkus.fig4"):
         "ConvPool on inputs whose coordinates are shuffled by one random permutation: without windows that "
         "see patterns it must deteriorate like the others."
     )
+    lost: ClassVar[str] = "deteriorates like the others, as it must"
     thresholds: ClassVar[Mapping[str, float]] = {"rise": 0.05, "share of a rise": 0.5, "gap": 0}
     rule: ClassVar[str] = RULE + " Noise uniform in the unit ball, at test time too."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -43,6 +48,7 @@ class Figure4(GridStudy, name="brutzkus.fig4"):
     }
 
     needed: ClassVar[tuple[str, ...]] = (CONV_POOL, *BASELINES, SCRAMBLED)
+    priors: ClassVar[tuple[Step, ...]] = (Step(ALL_THREE, MLP, CONV_POOL),)
 
     task: TaskField = Field({"name": "detection", "noise": 1.0}, validate_default=True)
     arms: dict[str, Arm] = Field(default_factory=arms, validate_default=True)
@@ -62,18 +68,35 @@ class Figure4(GridStudy, name="brutzkus.fig4"):
         for positions in self.positions:
             yield {"positions": positions}, {"positions": positions}, self.m[0]
 
+    def told_at(self) -> list[dict[str, int]]:
+        return [{"positions": self.positions[-1]}]
+
+    def answers(self, table: pd.DataFrame) -> list[Answer]:
+        """By how much less the error rises from the fewest to the most positions; then the errors there."""
+        found = super().answers(table)
+        if not found:
+            return []
+        rises = {arm: self._rise(table, arm) for arm in (MLP, CONV_POOL)}
+        if any(rise.dropna().empty for rise in rises.values()):
+            return found
+        first, last = self.positions[0], self.positions[-1]
+        (name, rise), (pooled, less) = ((arm, each.dropna()) for arm, each in rises.items())
+        where = f"at {last} positions than at {first},"
+        gain = in_outcome(ALL_THREE, (name, rise), (pooled, less), RISE, self.on(), where)
+        return [gain, *found]
+
+    def _rise(self, table: pd.DataFrame, arm: str) -> pd.Series:
+        last = by_seed(table, arm=arm, positions=self.positions[-1])
+        return last - by_seed(table, arm=arm, positions=self.positions[0])
+
     def judge(self, table: pd.DataFrame) -> Judgement:
         return Judgement(self._judged(table, CONV_POOL), self._judged(table, SCRAMBLED))
 
     def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
-        def rise(arm: str) -> pd.Series:
-            last = by_seed(table, arm=arm, positions=self.positions[-1])
-            return last - by_seed(table, arm=arm, positions=self.positions[0])
-
-        rises = {arm: mean_interval(rise(arm)) for arm in (*BASELINES, contestant)}
+        rises = {arm: mean_interval(self._rise(table, arm)) for arm in (*BASELINES, contestant)}
         spared = {
             f"half of {arm}'s rise - {contestant}'s": paired_difference(
-                self.thresholds["share of a rise"] * rise(arm), rise(contestant)
+                self.thresholds["share of a rise"] * self._rise(table, arm), self._rise(table, contestant)
             )
             for arm in BASELINES
         }

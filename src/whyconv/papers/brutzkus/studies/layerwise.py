@@ -11,8 +11,10 @@ from whyconv.lazy import pd
 from whyconv.papers.brutzkus.studies.detection_arms import CONV_POOL
 from whyconv.report.charts import curves, paired
 from whyconv.studies import Judgement, increasing
+from whyconv.studies.answers import Answer
 from whyconv.studies.controls import opposed
-from whyconv.studies.grid import Arm, GridStudy, advantage, selected
+from whyconv.studies.grid import Arm, GridStudy, advantage, compared, selected
+from whyconv.studies.worth import Step
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence, within, worst
 
@@ -52,7 +54,9 @@ class LayerwiseStudy(GridStudy, name="brutzkus.layerwise"):
         "We verified that layer-wise training performs very similarly to standard training (section 7)"
     )
     reference: ClassVar[str] = "Brutzkus & Globerson, section 7 (ConvPool) and Algorithm 1"
-    title: ClassVar[str] = "Layerwise training against joint training"
+    title: ClassVar[str] = "Does layerwise training perform like joint training?"
+    met: ClassVar[str] = "Layerwise training performs like joint training."
+    unmet: ClassVar[str] = "Layerwise training does not perform like joint training."
     criterion: ClassVar[str] = (
         "Without noise and with it, at every m: the 95 % interval of the difference of test errors, "
         "layerwise - joint Adam, seed by seed, lies within ±0.05, a tenth of the way from no error to "
@@ -62,6 +66,7 @@ class LayerwiseStudy(GridStudy, name="brutzkus.layerwise"):
         "If the two are alike: LW_CNN with T_1 = 0, so that filters as large as trained ones stay as drawn, "
         "must not be. If not: joint Adam from another start must be like joint Adam."
     )
+    lost: ClassVar[str] = "is not like joint training, as it must not be"
     rule: ClassVar[str] = (
         "Noise uniform in the unit ball where it is not 0. Joint: Adam, rate 1e-3, batches of 32, until "
         "training loss <= 1e-3 or 2000 epochs. Layerwise: T_1 = 20 and T_2 = 20,000 steps of gradient "
@@ -88,6 +93,15 @@ class LayerwiseStudy(GridStudy, name="brutzkus.layerwise"):
         for noise in self.noises:
             for m in self.m:
                 yield {"noise": noise, "m": m}, {"noise": noise}, m
+
+    def answers(self, table: pd.DataFrame) -> list[Answer]:
+        """By how much layerwise training errs less, on average over all m; one for every noise."""
+        found, step = [], Step("layerwise training", CONV_POOL, LAYERWISE)
+        for noise in self.noises if len(table) else ():
+            where = f"with noise {noise:g}, on average over m = {self.m[0]} to {self.m[-1]}"
+            one = compared(table, step, self.outcome, self.on(), {"noise": noise}, where)
+            found += [one] if one else []
+        return found
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         plain, untrained, restarted = (self._judged(table, arm) for arm in (LAYERWISE, UNTRAINED, RESTARTED))

@@ -13,8 +13,10 @@ from whyconv.papers.brutzkus.studies.detection_arms import CONV_POOL, MLP
 from whyconv.papers.brutzkus.studies.layerwise import LAYERWISE, theorem_start
 from whyconv.report.charts import curves
 from whyconv.studies import Cell, Judgement
+from whyconv.studies.answers import ALL_THREE, Answer
 from whyconv.studies.controls import opposed
-from whyconv.studies.grid import Arm, GridStudy, by_seed, changed
+from whyconv.studies.grid import Arm, GridStudy, by_seed, changed, compared
+from whyconv.studies.worth import Step
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence, below, worst
 
@@ -48,8 +50,11 @@ class OpenProblem(GridStudy):
     axis: ClassVar[str]
     """Its name in figures."""
 
+    met: ClassVar[str] = "The theorem's conclusion outlives its setting: 4 d examples are still enough."
+    unmet: ClassVar[str] = "The theorem's conclusion does not outlive its setting: 4 d examples are too few."
     criterion: ClassVar[str] = CRITERION
     broken: ClassVar[str] = BROKEN
+    lost: ClassVar[str] = "misses the conclusion, as it must"
     rule: ClassVar[str] = (
         "No noise. Joint: Adam, rate 1e-3, batches of 32, until training loss <= 1e-3 or 2000 epochs. "
         "Layerwise: T_1 = 20, T_2 = 20,000 steps at the theorem's largest rates. 500 channels are fewer than "
@@ -85,6 +90,16 @@ class OpenProblem(GridStudy):
                     if not self.of_task and name != MLP:
                         more = {"network": changed(arm.network, fields)}
                     yield self.cell(name, labels, fields if self.of_task else {}, m=m, **more)
+
+    def answers(self, table: pd.DataFrame) -> list[Answer]:
+        """Against the MLP at the last level and at the paper's own, with the most examples."""
+        found, m = [], self.m[-1]
+        for level in (self.levels[-1], self.levels[0]) if len(table) else ():
+            where = f"at m = {m}, {self.axis} {level:g},"
+            step, place = Step(ALL_THREE, MLP, CONV_POOL), {self.knob: level, "m": m}
+            one = compared(table, step, self.outcome, self.on(), place, where)
+            found += [one] if one else []
+        return found
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         pooling = [arm for arm in self.arms if arm != MLP]

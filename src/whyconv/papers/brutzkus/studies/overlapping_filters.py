@@ -15,7 +15,7 @@ class OverlappingFilters(OpenProblem, name="brutzkus.overlapping-filters"):
         "(although this is known to generate local optima even for simpler settings) (section 8)"
     )
     reference: ClassVar[str] = "Brutzkus & Globerson, section 8"
-    title: ClassVar[str] = "Filters that overlap"
+    title: ClassVar[str] = "Are 4 d examples enough with filters that overlap?"
     knob: ClassVar[str] = "stride"
     of_task: ClassVar[bool] = False
     axis: ClassVar[str] = "step between windows"

@@ -30,7 +30,7 @@ class RepeatedPooling(OpenProblem, name="brutzkus.repeated-pooling"):
         "(section 8)"
     )
     reference: ClassVar[str] = "Brutzkus & Globerson, section 8"
-    title: ClassVar[str] = "Pooling more than once"
+    title: ClassVar[str] = "Are 4 d examples enough with pooling more than once?"
     knob: ClassVar[str] = "group"
     of_task: ClassVar[bool] = False
     axis: ClassVar[str] = "positions pooled together first"

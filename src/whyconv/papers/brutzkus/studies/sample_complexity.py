@@ -13,8 +13,10 @@ from whyconv.measure.scaling import exponent
 from whyconv.papers.brutzkus.studies.detection_arms import CONV_POOL, MLP
 from whyconv.report.charts import curves
 from whyconv.studies import Cell, Judgement, increasing
+from whyconv.studies.answers import ALL_THREE
 from whyconv.studies.complexity import ComplexityStudy
 from whyconv.studies.grid import Arm, ArmStudy, changed, selected
+from whyconv.studies.worth import Step
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence, below, worst
 
@@ -46,9 +48,9 @@ class SampleComplexity(ArmStudy, ComplexityStudy, name="brutzkus.sample-complexi
         "Theorem 5.1 shows a generalization guarantee for CNNs of O(d) for any n (section 6)"
     )
     reference: ClassVar[str] = "Brutzkus & Globerson, Theorem 5.1 and section 6"
-    title: ClassVar[str] = (
-        "Samples needed: at most linear in the dimension, no more for positions and channels"
-    )
+    title: ClassVar[str] = "How do the samples needed grow in dimension, positions, channels?"
+    met: ClassVar[str] = "Samples needed: at most linear in the dimension, no more for positions or channels."
+    unmet: ClassVar[str] = "Samples needed grow faster than Theorem 5.1 says."
     criterion: ClassVar[str] = (
         "Exponents of the sample size at which the error falls to 0.1, 95 % intervals over seeds: in the "
         "pattern dimension below 1.25, in positions and in channels below 0.25. O(d) has 1, 0 and 0; each "
@@ -57,6 +59,7 @@ class SampleComplexity(ArmStudy, ComplexityStudy, name="brutzkus.sample-complexi
     broken: ClassVar[str] = (
         "The MLP, which has no pooling: its exponent in the number of positions must not pass."
     )
+    lost: ClassVar[str] = "needs more, the more positions there are, as it must"
     rule: ClassVar[str] = (
         "The theorem is about layerwise descent; section 7 reports joint Adam instead, as here. No noise, as "
         "many patterns as dimensions. Adam, rate 1e-3, batches of 32, He initialisation, "
@@ -75,6 +78,7 @@ class SampleComplexity(ArmStudy, ComplexityStudy, name="brutzkus.sample-complexi
 
     needed: ClassVar[tuple[str, ...]] = (CONV_POOL, MLP)
     axis: ClassVar[str] = "value"
+    priors: ClassVar[tuple[Step, ...]] = (Step(ALL_THREE, MLP, CONV_POOL),)
 
     task: TaskField = Field("detection", validate_default=True)
     arms: dict[str, Arm] = Field(default_factory=contestants, validate_default=True)
@@ -112,6 +116,9 @@ class SampleComplexity(ArmStudy, ComplexityStudy, name="brutzkus.sample-complexi
         """The same error everywhere."""
         del cell
         return self.target
+
+    def place(self, value: float) -> str:
+        return f"at {value:g} positions"
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """All three exponents of ConvPool; for the control that of the MLP in positions."""

@@ -12,7 +12,9 @@ from whyconv.measure.intervals import mean_interval, paired_difference
 from whyconv.papers.lahoti.studies.signal_study import BROKEN, CNN, FCN, LCN, ROTATED, contestants
 from whyconv.report.charts import curves
 from whyconv.studies import Judgement
+from whyconv.studies.answers import LOCALITY, SHARING
 from whyconv.studies.grid import Arm, GridStudy, by_seed
+from whyconv.studies.worth import Step
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence, above, worst
 
@@ -26,6 +28,8 @@ class Alignment(GridStudy, name="lahoti.alignment"):
 
     reference: ClassVar[str] = "Lahoti et al., as a summary of the paper suggests it (reconstructed)"
     title: ClassVar[str] = "Who finds the signal: alignment and risk of CNN, LCN and FCN"
+    met: ClassVar[str] = "The CNN finds it best, then the LCN, then the FCN."
+    unmet: ClassVar[str] = "The order CNN, LCN, FCN is not what was measured."
     says: ClassVar[str] = (
         '"If alignment between learned parameters and signal vector remains below 0.25 after training, '
         'the sample complexity bound is not met" (a summary of the paper; experiment 1 as it suggests '
@@ -47,6 +51,7 @@ class Alignment(GridStudy, name="lahoti.alignment"):
     }
     outcome: ClassVar[str] = "risk"
     needed: ClassVar[tuple[str, ...]] = (CNN, LCN, FCN, ROTATED)
+    priors: ClassVar[tuple[Step, ...]] = (Step(SHARING, LCN, CNN), Step(LOCALITY, FCN, LCN))
 
     task: TaskField = Field({"name": "signal", "patches": 10}, validate_default=True)
     arms: dict[str, Arm] = Field(

@@ -15,6 +15,7 @@ from whyconv.measure.complexity import SampleComplexity, Search
 from whyconv.measure.intervals import mean_interval
 from whyconv.report.charts import curves
 from whyconv.studies import Cell, Judgement, Point, good, increasing
+from whyconv.studies.answers import Answer, in_examples
 from whyconv.studies.complexity import ComplexityStudy
 from whyconv.studies.controls import opposed, sanity
 from whyconv.studies.grid import advantage, by_seed, changed
@@ -76,7 +77,9 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
         "(a summary of the paper, key results)"
     )
     reference: ClassVar[str] = "Lahoti et al., the order CNN < LCN < FCN, on CIFAR-10 (ours)"
-    title: ClassVar[str] = "What locality, sharing and pooling are worth on real images"
+    title: ClassVar[str] = "What are locality, sharing and pooling worth on real images?"
+    met: ClassVar[str] = "FCN, LCN, CNN with pooling: each needs more examples than the next."
+    unmet: ClassVar[str] = "The order FCN, LCN, CNN with pooling is not what was measured."
     criterion: ClassVar[str] = (
         "95 % intervals over seeds of ratios of m*, networks with pooling as the paper's sum over patches: "
         "the FCN needs more examples than the LCN, and the LCN more than the CNN (ratios above 1). Sanity, "
@@ -111,6 +114,8 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
     """What must not pass."""
     ends: ClassVar[tuple[str, ...]] = (FCN, POOLED_CNN)
     """What must pass."""
+    headline: ClassVar[str] = "locality, sharing and pooling"
+    """The prior that the answer begins with."""
 
     m: tuple[int, ...] = (500, 1000, 2000, 4000)
     resolution: float = Field(0.5, gt=0, le=1)
@@ -263,6 +268,21 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
         found = {cell.labels["arm"]: self.complexity(table, cell) for cell in self.cells()}
         return {arm: m for arm in (*self.networks, *TWINS) if (m := found[arm]) is not None}
 
+    def answers(self, table: pd.DataFrame) -> list[Answer]:
+        """Every step of the ladder, the headline first."""
+        study, table = self.aimed(table), self.measured(table)
+        needed = study.needed(table) if len(table) else {}
+        where = f"for a test error of {study.target or nan:.3g}"
+        found = [
+            in_examples(
+                step.prior, (step.without, needed[step.without]), (step.given, needed[step.given]), self.on(),
+                where,
+            )
+            for step in self.ladder()
+            if step.without in needed and step.given in needed
+        ]  # fmt: skip
+        return sorted(found, key=lambda answer: answer.prior != self.headline)
+
     def judge(self, table: pd.DataFrame) -> Judgement:
         study, table = self.aimed(table), self.measured(table)
         needed = study.needed(table)
@@ -276,7 +296,7 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
         for more, fewer in pairwise(arms):
             ratio = worth(needed, more, fewer)
             name = f"m* of {more} over {fewer}"
-            unknown = Evidence("undecided", {name: "not measured"})
+            unknown = Evidence("undecided", {name: "not measured"}, f"no admissible size for {name}")
             found.append(unknown if ratio is None else above(self.thresholds["ratio"], ratio, name))
         return worst(*found)
 

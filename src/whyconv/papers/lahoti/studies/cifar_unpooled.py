@@ -15,7 +15,9 @@ class CifarUnpooled(Cifar, name="lahoti.cifar-unpooled"):
     LCN's do.
     """
 
-    title: ClassVar[str] = "What locality and sharing are worth on real images without pooling"
+    title: ClassVar[str] = "What are locality and sharing worth on real images without pooling?"
+    met: ClassVar[str] = "FCN, LCN, CNN without pooling: each needs more examples than the next."
+    unmet: ClassVar[str] = "FCN, LCN, CNN without pooling: not each needs more examples than the next."
     criterion: ClassVar[str] = (
         "95 % intervals over seeds of ratios of m*, networks without pooling: the FCN needs more examples "
         "than the LCN, and the LCN more than the CNN (ratios above 1). Sanity as in lahoti.cifar."
@@ -26,4 +28,5 @@ class CifarUnpooled(Cifar, name="lahoti.cifar-unpooled"):
     )
     order: ClassVar[tuple[str, ...]] = (FCN, LCN, CNN)
     disorder: ClassVar[tuple[str, ...]] = (FCN, permuted(LCN))
+    headline: ClassVar[str] = "sharing, without pooling"
     ends: ClassVar[tuple[str, ...]] = (POOLED_LCN, POOLED_CNN)

@@ -13,8 +13,10 @@ from whyconv.measure.complexity import ratio
 from whyconv.papers.lahoti.studies.depth import CNN, FCN, LCN, contestants
 from whyconv.papers.lahoti.studies.signal_study import BROKEN, SignalField, SignalStudy, risk_curves
 from whyconv.studies import Cell, Judgement, increasing
+from whyconv.studies.answers import LOCALITY, SHARING
 from whyconv.studies.complexity import Sizes
 from whyconv.studies.grid import Arm
+from whyconv.studies.worth import Step
 from whyconv.verdict import Evidence, above, worst
 
 ROTATED = "CNN of two on rotated patches"
@@ -38,7 +40,9 @@ class DeepSignal(SignalStudy, name="lahoti.deep-signal"):
         'Lahoti et al., open question: "does the separation between CNNs, LCNs and FCNs persist in deeper '
         'architectures beyond one hidden layer?" (reconstructed)'
     )
-    title: ClassVar[str] = "Two layers on the signal task: the separation persists"
+    title: ClassVar[str] = "With two layers, does the separation persist?"
+    met: ClassVar[str] = "Two layers on the signal task: the separation persists."
+    unmet: ClassVar[str] = "Two layers on the signal task: the separation does not persist."
     says: ClassVar[str] = (
         '"Does the sample complexity separation between CNNs, LCNs, and FCNs persist in deeper '
         'architectures beyond one hidden layer?" (an open question, as a summary of the paper puts it).'
@@ -63,6 +67,7 @@ class DeepSignal(SignalStudy, name="lahoti.deep-signal"):
     }  # fmt: skip
     needed: ClassVar[tuple[str, ...]] = (CNN, LCN, FCN, ROTATED)
     axis: ClassVar[str] = "k"
+    priors: ClassVar[tuple[Step, ...]] = (Step(SHARING, LCN, CNN), Step(LOCALITY, FCN, LCN))
 
     task: SignalField = Field({"name": "signal", "patches": 10, "patch_dim": 10}, validate_default=True)
     arms: dict[str, Arm] = Field(default_factory=deeper, validate_default=True)

@@ -11,7 +11,9 @@ from whyconv.lazy import pd
 from whyconv.measure.intervals import mean_interval, paired_difference
 from whyconv.report.charts import curves
 from whyconv.studies import Judgement
+from whyconv.studies.answers import LOCALITY, SHARING
 from whyconv.studies.grid import Arm, GridStudy, by_seed
+from whyconv.studies.worth import Step
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence, above, below, worst
 
@@ -45,9 +47,9 @@ class Depth(GridStudy, name="lahoti.depth"):
     reference: ClassVar[str] = (
         "Lahoti et al., open question: depth and interaction of patches (reconstructed)"
     )
-    title: ClassVar[str] = (
-        "A second layer learns what two patches determine together, and sharing still saves examples"
-    )
+    title: ClassVar[str] = "Does a second layer learn what two patches determine together?"
+    met: ClassVar[str] = "A second layer learns it, and sharing still saves examples."
+    unmet: ClassVar[str] = "A second layer does not learn it as asked, or sharing saves nothing."
     says: ClassVar[str] = (
         '"An interesting direction would be to analyze the role of depth in a CNN in capturing dependency '
         'between different patches" (future work, as a summary quotes the paper).'
@@ -58,6 +60,7 @@ class Depth(GridStudy, name="lahoti.depth"):
         "FCN, by more than 0.1 (paired; intervals at 1 - 0.05 / number of m, as the best m is chosen)."
     )
     broken: ClassVar[str] = "the CNN of one layer in place of the CNN of two."
+    lost: ClassVar[str] = "does not learn it, as it must not"
     rule: ClassVar[str] = (
         "Squared loss, full-batch Adam, 1000 steps; every network gets the same grid of step sizes, of which "
         "the pair with the least risk on separate examples counts in each repetition."
@@ -68,6 +71,12 @@ class Depth(GridStudy, name="lahoti.depth"):
         "paper": {"seeds": 10, "m": [30, 60, 100, 200, 300, 600, 1000, 2000, 4000]},
     }
     needed: ClassVar[tuple[str, ...]] = (SHALLOW, CNN, LCN, FCN)
+    priors: ClassVar[tuple[Step, ...]] = (
+        Step("a second layer", SHALLOW, CNN),
+        Step(SHARING, LCN, CNN),
+        Step(LOCALITY, FCN, LCN),
+    )
+    reach: ClassVar[float | None] = 0.1
 
     task: TaskField = Field({"name": "signal", "label": "product", "patch_dim": 10}, validate_default=True)
     arms: dict[str, Arm] = Field(default_factory=contestants, validate_default=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pydantic import Field
@@ -18,7 +18,9 @@ from whyconv.papers.lahoti.studies.signal_study import (
     sharers,
 )
 from whyconv.studies import Cell, Judgement
+from whyconv.studies.answers import SHARING
 from whyconv.studies.grid import Arm
+from whyconv.studies.worth import Step
 from whyconv.verdict import Evidence, Number, below
 
 HALF, PAPER, DROPPED = 1, 2, 3
@@ -37,8 +39,10 @@ class Diminishing(SignalStudy):
         "patches are added in place of dropping the assumption, from half of them to all: the factor must "
         "not diminish."
     )
+    lost: ClassVar[str] = "does not diminish, as it must not"
     needed: ClassVar[tuple[str, ...]] = (CNN, LCN)
     axis: ClassVar[str] = "case"
+    priors: ClassVar[tuple[Step, ...]] = (Step(SHARING, LCN, CNN),)
     shown: ClassVar[Mapping[int, str]]
     """The cases in words."""
 
@@ -58,6 +62,13 @@ class Diminishing(SignalStudy):
         for case, fields in changes.items():
             for name in self.arms:
                 yield self.cell(name, {"case": case, "law": self.shown[case]}, fields)
+
+    def told(self, values: Sequence[float]) -> Sequence[float]:
+        """Without the assumption, then with it."""
+        return [case for case in (DROPPED, PAPER) if case in values]
+
+    def place(self, value: float) -> str:
+        return f"with {self.shown[int(value)]}"
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The change from the paper's law to the one without the assumption; the control's likewise."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, ClassVar
 
@@ -32,7 +32,9 @@ class FullyConnected(PlacesStudy, name="lahoti.fcn"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., the separation (reconstructed)"
-    title: ClassVar[str] = "What locality and weight sharing save: m* of all three networks, none cut off"
+    title: ClassVar[str] = "What do locality and weight sharing save, none cut off?"
+    met: ClassVar[str] = "CNN, LCN, FCN: each needs fewer examples than the next."
+    unmet: ClassVar[str] = "CNN, LCN, FCN: not each needs fewer examples than the next."
     says: ClassVar[str] = (
         "A sample complexity separation between CNNs, LCNs and FCNs: each needs fewer examples than the next "
         "(title and abstract of the paper)."
@@ -76,6 +78,12 @@ class FullyConnected(PlacesStudy, name="lahoti.fcn"):
                 "an order; give all of them two or more, as [[10, 5, 0.1], [10, 20, 0.1]]"
             )
         return places
+
+    def told(self, values: Sequence[float]) -> Sequence[float]:
+        return values
+
+    def place(self, value: float) -> str:
+        return f"at {self.described[value]}"
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         return Judgement(self.order(table), self.order(table, ROTATED))

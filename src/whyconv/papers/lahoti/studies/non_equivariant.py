@@ -12,6 +12,7 @@ from whyconv.papers.lahoti.studies.signal_study import FCN, AxisStudy, SignalFie
 from whyconv.studies import Judgement
 from whyconv.studies.complexity import Sizes
 from whyconv.studies.grid import Arm
+from whyconv.studies.worth import Step
 from whyconv.verdict import Evidence, worst
 
 ADAM, EMBEDDED, ROTATED = "FCN by Adam", "FCN from a CNN", "FCN from a CNN on rotated inputs"
@@ -26,7 +27,9 @@ class NonEquivariant(AxisStudy, name="lahoti.non-equivariant"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., open question: non-equivariant algorithms (reconstructed)"
-    title: ClassVar[str] = "The price of a fully connected network is paid by the algorithm, not by the class"
+    title: ClassVar[str] = "Is the price of an FCN paid by the class or by the algorithm?"
+    met: ClassVar[str] = "The price of a fully connected network is paid by the algorithm, not by the class."
+    unmet: ClassVar[str] = "The price of a fully connected network is not shown to be the algorithm's."
     says: ClassVar[str] = (
         '"Can the tools be extended to prove lower bounds for non-equivariant algorithms on the DSD '
         'task?" (an open question, shortened from a summary of the paper).'
@@ -52,6 +55,10 @@ class NonEquivariant(AxisStudy, name="lahoti.non-equivariant"):
     needed: ClassVar[tuple[str, ...]] = (FCN, ADAM, EMBEDDED, ROTATED)
     axis: ClassVar[str] = "k"
     field: ClassVar[str] = "patches"
+    priors: ClassVar[tuple[Step, ...]] = (
+        Step("locality and sharing, known to the algorithm alone,", FCN, EMBEDDED),
+        Step("Adam instead of gradient descent", FCN, ADAM),
+    )
     axis_title: ClassVar[str] = "patches k"
 
     task: SignalField = Field({"name": "signal", "patch_dim": 5}, validate_default=True)

@@ -13,6 +13,7 @@ from whyconv.measure.scaling import exponent
 from whyconv.papers.lahoti.studies.signal_study import FAIR, SignalStudy, risk_curves
 from whyconv.report.complexity_chart import complexities
 from whyconv.studies import Cell, Judgement, increasing
+from whyconv.studies.answers import SHARING, Answer, in_examples, words
 from whyconv.studies.grid import Arm, changed
 from whyconv.verdict import Evidence, above, below, worst
 
@@ -27,7 +28,9 @@ class PartialSharing(SignalStudy, name="lahoti.partial-sharing"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., open question: between LCN and CNN (reconstructed)"
-    title: ClassVar[str] = "The more patches share a filter, the fewer examples are needed"
+    title: ClassVar[str] = "The more patches share a filter, the fewer examples?"
+    met: ClassVar[str] = "The more patches share a filter, the fewer examples are needed."
+    unmet: ClassVar[str] = "Sharing by groups does not save like 1/g."
     says: ClassVar[str] = (
         '"Comparing CNN variants with different degrees of locality and weight sharing" (a check that a '
         "summary of the paper suggests; on the signal task here)."
@@ -67,6 +70,19 @@ class PartialSharing(SignalStudy, name="lahoti.partial-sharing"):
             for name in names:
                 network = changed(self.arms[name].network, {"group": group})
                 yield self.cell(name, {"group": group}, {}, network=network)
+
+    def answers(self, table: pd.DataFrame) -> list[Answer]:
+        """No sharing at all against the largest group, and against the next one."""
+        found = self.complexities(table, SHARED) if len(table) else {}
+        first, goal = self.groups[0], self.goal(next(iter(self.cells())))
+        return [
+            in_examples(
+                f"{SHARING} by {group}", (f"g = {first}", found[first]), (f"g = {group}", found[group]),
+                self.on(), f"for a {words(self.outcome)} of {goal:.3g}",
+            )
+            for group in dict.fromkeys((self.groups[-1], self.groups[1]))
+            if first in found and group in found
+        ]  # fmt: skip
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The criterion where patches share the signal, and where they share nothing."""

@@ -14,6 +14,7 @@ from pydantic import Field, field_validator
 from whyconv.exact.signal.risk import population_risk
 from whyconv.lazy import np, pd
 from whyconv.learners.two_step import TwoStep
+from whyconv.measure.intervals import Interval
 from whyconv.measure.scaling import Exponent, exponents
 from whyconv.papers.lahoti.exact.rates import RATES, RIVALS, Rate
 from whyconv.papers.lahoti.studies.places import LARGER, Place, PlacesStudy, proportional
@@ -29,6 +30,7 @@ from whyconv.papers.lahoti.studies.signal_study import CNN, FAIR, FCN, LCN
 from whyconv.report.complexity_chart import complexities
 from whyconv.spec import once
 from whyconv.studies import Cell, Judgement
+from whyconv.studies.answers import LOCALITY, SHARING, Answer
 from whyconv.studies.grid import Arm, changed
 from whyconv.tasks.signal import Signal
 from whyconv.verdict import Evidence, Number, worst
@@ -122,7 +124,9 @@ class Rates(PlacesStudy, name="lahoti.rates"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., lower and upper bounds (reconstructed)"
-    title: ClassVar[str] = "How examples needed grow in k, d and sigma, and which rates that contradicts"
+    title: ClassVar[str] = "How do examples needed grow in k, d and sigma?"
+    met: ClassVar[str] = "Examples needed grow in k, d and sigma as the paper's rates allow."
+    unmet: ClassVar[str] = "Examples needed grow in a way that contradicts a rate of the paper."
     says: ClassVar[str] = (
         "CNNs need O~(k+d) examples, LCNs O~(k(k+d)) and at least of the order kd, FCNs at least of the "
         "order k^2 d; times sigma^2 (abstract and second-hand account of the theorems)."
@@ -136,6 +140,7 @@ class Rates(PlacesStudy, name="lahoti.rates"):
         "the neighbouring rates: upper bounds without d or with sigma in place of sigma^2, lower bounds with "
         "d^2 in place of d or sigma^3; every one must be rejected."
     )
+    lost: ClassVar[str] = "the neighbouring rates are rejected, as they must be"
     rule: ClassVar[str] = (
         f"{FAIR} Two steps: half of the data for each, unit ball, quoted constants. No growth of a learner "
         "on a finite range can prove a bound over all algorithms and sizes: it agrees or contradicts it."
@@ -203,8 +208,30 @@ class Rates(PlacesStudy, name="lahoti.rates"):
         """A rate as a bound on an arm; *undecided* without enough places."""
         found = self.found(table, name)
         if found is None:
-            return Evidence("undecided", {f"{name}: too few places measured for three exponents": True})
+            return Evidence(
+                "undecided", {f"{name}: too few places measured for three exponents": True}, "too few places"
+            )
         return compared(kind, rate, found, middle(self.places[name]), name, self.thresholds)
+
+    def answers(self, table: pd.DataFrame) -> list[Answer]:
+        """By how much faster m* grows in k without a prior: a difference of exponents.
+
+        The networks were measured at different places, so nothing is paired, and the interval is from end to
+        end of both: conservative.
+        """
+        found = {name: self.found(table, name) for name in (CNN, LCN, FCN)} if len(table) else {}
+        told = []
+        for prior, without, given in ((SHARING, LCN, CNN), (LOCALITY, FCN, LCN)):
+            more, less = found.get(without), found.get(given)
+            if more is None or less is None:
+                continue
+            a, b = more["k"], less["k"]
+            gap = Interval(a.value - b.value, a.low - b.high, a.high - b.low, min(a.count, b.count))
+            unit, where = "exponent of m* in k", "over its places"
+            told.append(
+                Answer(prior, "difference", gap, unit, given, without, (b.value, a.value), self.on(), where)
+            )
+        return told
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         bounds = [each for each in BOUNDS if each[0] in self.arms]

@@ -24,6 +24,8 @@ class SeveralSignals(Diminishing, name="lahoti.several-signals"):
         'simultaneously, the weight sharing advantage diminishes" (reconstructed)'
     )
     title: ClassVar[str] = "Several signals at once: does the advantage of sharing diminish?"
+    met: ClassVar[str] = "Several signals at once: the advantage of sharing diminishes."
+    unmet: ClassVar[str] = "Several signals at once: the advantage of sharing does not diminish."
     says: ClassVar[str] = (
         '"If the signal appears in multiple patches simultaneously ..., the weight sharing advantage '
         'diminishes" (break condition 1 of a summary of the paper).'

@@ -15,8 +15,10 @@ from whyconv.report.charts import curves
 from whyconv.report.complexity_chart import complexities
 from whyconv.spec import checked, once
 from whyconv.studies import Cell, Judgement, increasing, only_task
+from whyconv.studies.answers import LOCALITY, SHARING
 from whyconv.studies.complexity import ComplexityStudy, Found, Sizes
 from whyconv.studies.grid import Arm, ArmStudy
+from whyconv.studies.worth import Step
 from whyconv.tasks.signal import Signal
 from whyconv.verdict import Evidence, Number, above, worst
 
@@ -104,6 +106,7 @@ class SignalStudy(ArmStudy, ComplexityStudy):
     """
 
     outcome: ClassVar[str] = "risk"
+    priors: ClassVar[tuple[Step, ...]] = (Step(SHARING, LCN, CNN), Step(LOCALITY, FCN, LCN))
 
     task: SignalField = Field("signal", validate_default=True)  # pyright: ignore[reportIncompatibleVariableOverride]
     sizes: Sizes = Field(default_factory=lambda: checked(Sizes, {}, "sizes"))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar
 
 from pydantic import Field
@@ -18,7 +18,9 @@ from whyconv.papers.lahoti.studies.signal_study import (
     sharers,
 )
 from whyconv.studies import Cell, Judgement
+from whyconv.studies.answers import SHARING
 from whyconv.studies.grid import Arm
+from whyconv.studies.worth import Step
 from whyconv.verdict import Evidence, below
 
 MOVES, STAYS, HALF = 1, 2, 3
@@ -34,7 +36,9 @@ class StaticSignal(SignalStudy, name="lahoti.static-signal"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., SSD, and where the separation is said to break (reconstructed)"
-    title: ClassVar[str] = "A signal that stays: sharing loses its advantage"
+    title: ClassVar[str] = "A signal that stays: does sharing lose its advantage?"
+    met: ClassVar[str] = "A signal that stays: sharing loses its advantage."
+    unmet: ClassVar[str] = "A signal that stays: sharing does not lose its advantage."
     says: ClassVar[str] = (
         '"If the signal location is fixed ..., the locality advantage disappears" (break condition 2 of a '
         "summary of the paper, which says it of LCN against CNN)."
@@ -47,11 +51,13 @@ class StaticSignal(SignalStudy, name="lahoti.static-signal"):
         "the signal moves in the second case too, among half as many patches: the factor must not fall as "
         "much."
     )
+    lost: ClassVar[str] = "does not fall as much, as it must not"
     rule: ClassVar[str] = FAIR
     thresholds: ClassVar[Mapping[str, float]] = {"share of the factor": 0.2}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"quick": {}, "paper": {"seeds": 20}}
     needed: ClassVar[tuple[str, ...]] = (CNN, LCN)
     axis: ClassVar[str] = "case"
+    priors: ClassVar[tuple[Step, ...]] = (Step(SHARING, LCN, CNN),)
 
     arms: dict[str, Arm] = Field(
         default_factory=lambda: {name: arm for name, arm in sharers().items() if name in (CNN, LCN)},
@@ -68,6 +74,13 @@ class StaticSignal(SignalStudy, name="lahoti.static-signal"):
         for case, fields in changes.items():
             for name in self.arms:
                 yield self.cell(name, {"case": case, "the signal": CASES[case]}, fields)
+
+    def told(self, values: Sequence[float]) -> Sequence[float]:
+        """A signal that stays, then one that moves."""
+        return [case for case in (STAYS, MOVES) if case in values]
+
+    def place(self, value: float) -> str:
+        return f"for a signal that {CASES[value]}"
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         """The factor of the case that stays over that of the one that moves; the control's likewise."""

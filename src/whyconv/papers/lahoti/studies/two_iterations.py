@@ -13,7 +13,8 @@ from whyconv.measure.intervals import mean_interval, paired_difference
 from whyconv.papers.lahoti.exact.rates import rate
 from whyconv.report.charts import curves
 from whyconv.studies import Cell, Judgement, Study
-from whyconv.studies.grid import by_seed
+from whyconv.studies.answers import Answer, in_outcome
+from whyconv.studies.grid import by_seed, selected
 from whyconv.verdict import Evidence, above, within, worst
 
 Place = tuple[int, int, float]
@@ -36,6 +37,8 @@ class TwoIterations(Study, name="lahoti.two-iterations"):
         'iterations, the analysis breaks down" (reconstructed)'
     )
     title: ClassVar[str] = "Are two iterations of gradient descent enough?"
+    met: ClassVar[str] = "Two iterations are enough."
+    unmet: ClassVar[str] = "Two iterations are not enough."
     says: ClassVar[str] = (
         '"If gradient descent does not converge within two iterations, the analysis breaks down" (failure '
         "signatures of a summary of the paper)."
@@ -48,6 +51,7 @@ class TwoIterations(Study, name="lahoti.two-iterations"):
         "one iteration in place of two if these are enough, three if they are not: the same criterion must "
         "then say otherwise."
     )
+    lost: ClassVar[str] = "does not pass, as it must not"
     rule: ClassVar[str] = (
         "Loss -y f, two halves of the examples, filters in the unit ball; threshold and step sizes as quoted "
         "second-hand."
@@ -86,6 +90,23 @@ class TwoIterations(Study, name="lahoti.two-iterations"):
                     labels = {"arm": name, "place": number, "iterations": steps, "m": m}
                     learner = {"name": "two-step", "steps": steps}
                     yield Cell(labels, task, learner, network, m, self.repetitions(), risk=True)
+
+    def on(self) -> str:
+        return "signal"
+
+    def answers(self, table: pd.DataFrame) -> list[Answer]:
+        """What further iterations add to the alignment, on average over places, network by network."""
+        found, last = [], self.iterations[-1]
+        for name in NETWORKS if len(table) else ():
+            after, before = (
+                selected(table, arm=name, iterations=steps).groupby("seed")["alignment"].mean()
+                for steps in (last, TWO)
+            )
+            if not after.index.intersection(before.index).empty:
+                both = (f"{name} after {TWO} iterations", before), (f"{name} after {last} iterations", after)
+                where = "on average over places"
+                found.append(in_outcome("going on", *both, "alignment", self.on(), where))
+        return found
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         found = self._judged(table, TWO)

@@ -24,6 +24,8 @@ class UnequalPatches(Diminishing, name="lahoti.unequal-patches"):
         'sharing advantage diminishes" (reconstructed)'
     )
     title: ClassVar[str] = "Patches of different size: does the advantage of sharing diminish?"
+    met: ClassVar[str] = "Patches of different size: the advantage of sharing diminishes."
+    unmet: ClassVar[str] = "Patches of different size: the advantage of sharing does not diminish."
     says: ClassVar[str] = (
         '"If ... patches have different dimensions, the weight sharing advantage diminishes" (break '
         "condition 1 of a summary of the paper)."

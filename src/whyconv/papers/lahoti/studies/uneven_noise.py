@@ -20,7 +20,9 @@ class UnevenNoise(AxisStudy, name="lahoti.uneven-noise"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., open question: heterogeneous noise (reconstructed)"
-    title: ClassVar[str] = "Noise that differs by patch: sharing keeps its advantage"
+    title: ClassVar[str] = "Noise that differs by patch: does sharing keep its advantage?"
+    met: ClassVar[str] = "Noise that differs by patch: sharing keeps its advantage."
+    unmet: ClassVar[str] = "Noise that differs by patch: sharing does not keep its advantage."
     says: ClassVar[str] = (
         '"How do the bounds change if the noise variance is not constant across patches?" (an open '
         "question, shortened from a summary of the paper)."

@@ -18,9 +18,9 @@ class VaryD(AxisStudy, name="lahoti.vary-d"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., experiment 2 (reconstructed from the authors' discussion page)"
-    title: ClassVar[str] = (
-        "With and without weight sharing, the examples needed grow like the patch's dimension"
-    )
+    title: ClassVar[str] = "How do the examples needed grow in the dimension of a patch?"
+    met: ClassVar[str] = "With and without sharing, examples needed grow like the patch's dimension."
+    unmet: ClassVar[str] = "Examples needed do not grow like the patch's dimension."
     says: ClassVar[str] = (
         "CNN and LCN are linear in d, and the LCN needs 10 to 20 times the examples of the CNN (the "
         "authors' discussion page, paraphrased)."

@@ -26,7 +26,9 @@ class VaryK(AxisStudy, name="lahoti.vary-k"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., experiment 1 (reconstructed from the authors' discussion page)"
-    title: ClassVar[str] = "Weight sharing saves more, the more patches there are"
+    title: ClassVar[str] = "Does weight sharing save more, the more patches there are?"
+    met: ClassVar[str] = "Weight sharing saves more, the more patches there are."
+    unmet: ClassVar[str] = "Weight sharing does not save as the paper says as patches are added."
     says: ClassVar[str] = (
         "The CNN is at most linear in k, the LCN up to quadratic, and the LCN needs 10 to 20 times the "
         "examples of the CNN (the authors' discussion page, paraphrased)."

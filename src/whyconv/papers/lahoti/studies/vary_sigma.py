@@ -18,7 +18,9 @@ class VarySigma(AxisStudy, name="lahoti.vary-sigma"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., the rates' sigma^2 (reconstructed)"
-    title: ClassVar[str] = "Noise costs examples, and weight sharing saves them at every noise level"
+    title: ClassVar[str] = "What does noise cost, and does weight sharing save at every noise?"
+    met: ClassVar[str] = "Noise costs examples, and weight sharing saves them at every noise level."
+    unmet: ClassVar[str] = "Noise does not cost, or sharing does not save, as the paper says."
     says: ClassVar[str] = "All rates have the factor sigma^2 (second-hand account of the theorems)."
     criterion: ClassVar[str] = (
         "95 % intervals: m* of CNN and of LCN grows with sigma, with an exponent above 0.75; m* of the LCN "

@@ -18,6 +18,7 @@ from math import inf
 from typing import Any, ClassVar
 
 from whyconv.claims import Claim, Instance
+from whyconv.claims.errata import Erratum
 from whyconv.claims.seeds import draw_seeds, generator
 from whyconv.lazy import NDArray, np
 from whyconv.papers.malach.exact import bounds, k_patterns, printed
@@ -123,6 +124,18 @@ class Lemma8(Claim, name="malach.lemma8"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Lemma 8"
     expected: ClassVar[Verdict] = "holds as corrected"
+    erratum: ClassVar[Erratum | None] = Erratum(
+        printed="|u^(T,j)| <= eta T sqrt(q) for all j, and |W^(0) - W^(T)| <= c eta^2 T^2 n sqrt(q k).",
+        corrected="|u^(T,j)| <= c eta T sqrt(q); the second bound as printed.",
+        why=(
+            "With sigma(z) = clip(5 + z, 0, 6), so c = 6, and g = AND, gradient descent exceeds the "
+            "bound without c."
+        ),
+        breaks=(
+            "The gradient with respect to u^(j) is a mean of +-sigma(W x), of length up to c sqrt(q); "
+            "the statement in section 3 drops this c, the appendix keeps it."
+        ),
+    )
     broken: ClassVar = {
         "unbounded": "sigma grows above c once W has moved; at the start |sigma| <= c",
         "half": "half of the bound on u and of the sharper bound on W",

@@ -15,6 +15,7 @@ from math import log
 from typing import ClassVar
 
 from whyconv.claims import Claim, Instance
+from whyconv.claims.errata import Erratum
 from whyconv.claims.seeds import draw_seeds
 from whyconv.lazy import NDArray, np
 from whyconv.measure.intervals import rate_interval
@@ -52,6 +53,24 @@ class Theorem4(Claim, name="malach.thm4"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Theorem 4"
     expected: ClassVar[Verdict] = "holds as corrected"
+    erratum: ClassVar[Erratum | None] = Erratum(
+        printed=(
+            "Average loss <= 2cn^2k^2 2^k/q + 2(2^k k)^2/sqrt(qn) + c^2 n^1.5 sqrt(q)/T for n - k "
+            "windows and any sigma with |sigma| <= c, |sigma'| <= 1."
+        ),
+        corrected=(
+            "The same bound for n - k + 1 windows, sigma as Lemma 6 needs it, as clip(z, 0, 1), and "
+            "eta = sqrt(n) / (sqrt(q) T)."
+        ),
+        why=(
+            "In runs a parity at the last window stays at loss 1 with n - k windows, and so it does "
+            "with sigma = clip(z + 1.5, 0, 2), which has |sigma| <= 2, |sigma'| <= 1."
+        ),
+        breaks=(
+            "The proof takes u* from Lemma 6, and so inherits its number of windows and what it asks "
+            "of sigma."
+        ),
+    )
     broken: ClassVar = {
         "far": "the parity of the first and the last bit, which no window sees together",
         "longer": "a parity of k + 1 bits, one more than a window has",
@@ -206,6 +225,19 @@ class Theorem4Step(Claim, name="malach.thm4-eta"):
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Theorem 4 and its proof"
     provenance: ClassVar = "misprint"
     expected: ClassVar[Verdict] = "holds as corrected"
+    erratum: ClassVar[Erratum | None] = Erratum(
+        printed="eta = sqrt(n) / sqrt(q T), in the text at hand.",
+        corrected="eta = sqrt(n) / (sqrt(q) T).",
+        why=(
+            "Before eta is chosen the bound is 2c eta^2 T^2 n k^2 2^k + 2 (2^k k)^2 / (q eta T) + c^2 "
+            "eta n q; only eta T = sqrt(n/q) makes it the stated terms, while the printed eta makes "
+            "the first one grow like T."
+        ),
+        breaks=(
+            "The last line of the proof of Theorem 4, where eta is inserted; the earlier version's "
+            "proof has the corrected value, so this is a misprint of the text at hand."
+        ),
+    )
     broken: ClassVar = {
         "no-root": "another correction, eta = sqrt(n) / (q T)",
         "twice": "eta twice as large",

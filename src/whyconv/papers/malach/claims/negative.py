@@ -18,6 +18,7 @@ from math import comb
 from typing import ClassVar
 
 from whyconv.claims import Claim, Instance
+from whyconv.claims.errata import Erratum
 from whyconv.claims.seeds import draw_seeds
 from whyconv.exact.fourier.activations import resolve
 from whyconv.exact.fourier.front import expected_square
@@ -281,6 +282,25 @@ class LevelIdentity(Claim, name="malach.level-identity"):
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, proof of Theorem 12 (identity derived)"
     provenance: ClassVar = "derived"
     expected: ClassVar[Verdict] = "holds as corrected"
+    erratum: ClassVar[Erratum | None] = Erratum(
+        printed=(
+            "E (dL/dw_j)^2 <= 1/|S_j| <= min{1/C(n-1,k), 1/C(n-1,k-1)} for every coordinate j (proof "
+            "of Theorem 12)."
+        ),
+        corrected=(
+            "E |dL/dw|^2 <= max(n-k+1, k+1)/C(n,k) for the sum over coordinates, by an identity of "
+            "Fourier levels; this implies Theorem 12 as stated."
+        ),
+        why=(
+            "|S_j| is C(n-1,k) for j outside of I and C(n-1,k-1) inside, so 1/|S_j| may be the larger "
+            "of the two: 1/36 against 1/84 at n = 10, k = 3; a start is built whose coordinates in I "
+            "exceed the min."
+        ),
+        breaks=(
+            "Proof of Theorem 12, the step |S_j|^-1 <= min{...}: it is backwards, max in place of min "
+            "would follow."
+        ),
+    )
     broken: ClassVar = {
         "rotations": "weights averaged over rotations of the bits only: not permutation invariant",
         "first": "permutations that leave the first bit in its place",

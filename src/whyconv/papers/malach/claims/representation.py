@@ -8,6 +8,7 @@ from math import sqrt
 from typing import ClassVar, SupportsFloat
 
 from whyconv.claims import Claim, Instance
+from whyconv.claims.errata import Erratum
 from whyconv.claims.seeds import draw_seeds, generator
 from whyconv.lazy import np
 from whyconv.papers.malach.exact import bounds, k_patterns, oracle_problem, printed, window_features
@@ -39,6 +40,26 @@ class Lemma6(Claim, name="malach.lemma6"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Lemma 6"
     expected: ClassVar[Verdict] = "holds as corrected"
+    erratum: ClassVar[Erratum | None] = Erratum(
+        printed=(
+            "Readouts u*^(1), ..., u*^(n-k) give every k-pattern, for an activation of which Theorem "
+            "4 asks |sigma| <= c, |sigma'| <= 1."
+        ),
+        corrected=(
+            "Readouts u*^(1), ..., u*^(n-k+1), and sigma that is 0 below -1/k and 1/k at 1/k, as a "
+            "(clipped) ReLU."
+        ),
+        why=(
+            "A pattern at the last window has no readout among the printed ones; and a ramp that is "
+            "affine on all values that occur meets Theorem 4's hypothesis but its features do not "
+            "span parity."
+        ),
+        breaks=(
+            "The sum over windows ends at n - k (Definition 1 and Lemma 6) where there are n - k + 1 "
+            "windows of k bits; the proof of Lemma 6 uses sigma(<w, x> + b) = 0 for all filters but "
+            "the matching ones."
+        ),
+    )
     broken: ClassVar = {
         "bias-0": "bias 0 in place of 1/k - 1: filters answer to windows they do not match",
         "bias-step": "bias 3/k - 1: filters also answer to windows that differ in one bit",

@@ -9,6 +9,7 @@ from math import log, log2
 from typing import ClassVar, SupportsFloat
 
 from whyconv.claims import Claim
+from whyconv.claims.errata import Erratum
 from whyconv.claims.seeds import draw_seeds
 from whyconv.lazy import NDArray, np
 from whyconv.measure.intervals import rate_interval
@@ -49,6 +50,25 @@ class Corollary5(Claim, name="malach.cor5"):
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Corollary 5"
     expected: ClassVar[Verdict] = "holds as corrected"
+    erratum: ClassVar[Erratum | None] = Erratum(
+        printed=(
+            "For k = O(log n): q = O(eps^-2 n^3 log^2 n) neurons and T = O(eps^-2 n^3 log n) "
+            "iterations suffice."
+        ),
+        corrected=(
+            "For k = a log2 n, a >= 1: q of the order eps^-2 n^(4a-1) log^4 n and T of the order "
+            "eps^-2 n^(2a+1) log^2 n; for a = 1 these are n^3 log^4 n and n^3 log^2 n."
+        ),
+        why=(
+            "With the printed q the second term of Theorem 4, 2 (2^k k)^2 / sqrt(q n), is of the "
+            "order eps log n at k = log2 n, so no constant keeps it below eps; and for k = 2 log2 n "
+            "it needs q of the order n^7."
+        ),
+        breaks=(
+            "The proof says that Theorem 4 gives eps/2 'from the choice of q and T'; with 2^k = n and "
+            "k = log n the term (2^k k)^2 / sqrt(q n) does not."
+        ),
+    )
     broken: ClassVar = {
         "sample": "a sample of 3 examples in place of m",
         "log-q": "log^3 n for log^4 n filters",

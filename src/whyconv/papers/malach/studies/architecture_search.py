@@ -14,6 +14,7 @@ from whyconv.networks import NetworkField
 from whyconv.networks.window import CNN
 from whyconv.report.charts import curves
 from whyconv.studies import Cell, Judgement, Point, Study, increasing
+from whyconv.studies.answers import LOCALITY, Answer, in_effort, in_tries
 from whyconv.studies.grid import changed
 from whyconv.trial import Row
 from whyconv.verdict import Evidence, Number, above, below, worst
@@ -41,7 +42,9 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
         "no architecture search algorithm can help in solving the k-pattern problem (section 5)"
     )
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"
-    title: ClassVar[str] = "Searching for the order of the bits is blind for parity"
+    title: ClassVar[str] = "Can a search find the order of the bits?"
+    met: ClassVar[str] = "Searching for the order of the bits is blind for parity."
+    unmet: ClassVar[str] = "A search for the order of the bits is not blind for parity."
     criterion: ClassVar[str] = (
         "For parity, all n together, 95 % intervals: random orders need C(n,k)/(n-k+1) evaluations to within "
         "a factor of 2, and no other strategy helps by that factor (the log of the ratio of evaluations, "
@@ -51,6 +54,7 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
         "exactly one (of the k bits is +1) in place of parity: single bits reveal the order, so the greedy "
         "strategy helps."
     )
+    lost: ClassVar[str] = "the search is not blind there, as it must not be"
     rule: ClassVar[str] = (
         "One evaluation trains a CNN with 20 steps of gradient descent; a search succeeds when the error on "
         "held-out examples is at most 5 %, and is cut off after 20 C(n,k)/(n-k+1) evaluations (counted as "
@@ -116,6 +120,28 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
         if len(table):
             table["in_blind_searches"] = table["evaluations"] / table["n"].map(self.blind)
         return table
+
+    def on(self) -> str:
+        return f"parity of {self.k_window} hidden bits"
+
+    def answers(self, table: pd.DataFrame) -> list[Answer]:
+        """What knowing the order saves at the largest n, and what guidance saves, all n together."""
+        part = table[table["target"] == PARITY] if len(table) else table
+        if part.empty:
+            return []
+        last = self.n_bits[-1]
+        found, blind = [], part[(part["arm"] == RANDOM) & (part["n"] == last)]["evaluations"]
+        if len(blind):
+            known, where = "a known order", f"at n = {last}"
+            found.append(in_tries(LOCALITY, blind, "evaluations", known, RANDOM, self.on(), where))
+        by_place = part.set_index(["n", "seed"])
+        for arm in GUIDED:
+            blind, guided = (by_place[by_place["arm"] == name]["evaluations"] for name in (RANDOM, arm))
+            if not blind.index.intersection(guided.index).empty:
+                where = f"n = {self.n_bits[0]} to {last}"
+                both = (RANDOM, blind), (arm, guided)
+                found.append(in_effort(f"guidance ({arm})", *both, "evaluations", self.on(), where))
+        return found
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         return Judgement(self._judged(table, PARITY), self._judged(table, EXACTLY_ONE))

@@ -15,6 +15,7 @@ from whyconv.networks.deep import DeepFCN
 from whyconv.report.charts import curves
 from whyconv.spec import build
 from whyconv.studies import Cell, Judgement, increasing
+from whyconv.studies.answers import Answer, in_outcome
 from whyconv.studies.controls import opposed, sanity
 from whyconv.studies.grid import by_seed, changed
 from whyconv.studies.images import (
@@ -54,7 +55,9 @@ class Figure1(ClassesStudy, name="malach.fig1"):
         "observed, a large number of parameters does not hurt the performance (introduction, on Figure 1)"
     )
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Figure 1"
-    title: ClassVar[str] = "CNN and FCN with the same number of parameters"
+    title: ClassVar[str] = "CNN or FCN with the same number of parameters?"
+    met: ClassVar[str] = "The CNN is clearly ahead, whatever the number of parameters."
+    unmet: ClassVar[str] = "The CNN is not clearly ahead at every number of parameters."
     criterion: ClassVar[str] = (
         "Clear is 0.05 of accuracy; 95 % intervals over seeds. At every depth each CNN is clearly ahead of "
         "the FCN of as many parameters, seed by seed, and the widest CNN of the FCN with many more; and the "
@@ -151,6 +154,23 @@ class Figure1(ClassesStudy, name="malach.fig1"):
         m, test_size = self.available(self.m, "train"), self.available(self.test_size, "test")
         return Cell(labels, task, self.learner, network, m, self.repetitions(), test_size)
 
+    def answers(self, table: pd.DataFrame) -> list[Answer]:
+        """At every depth the widest CNN against the FCN of as many parameters, and the largest FCN."""
+        found = []
+        for depth in self.depths if len(table) else ():
+            own = self._budgets(depth)[-1]
+            cnn = by_seed(table, "accuracy", arm=deep(CNN, depth), budget=own)
+            for other in (self.largest_fcn, own):
+                fcn = by_seed(table, "accuracy", arm=deep(FCN, depth), budget=other)
+                if cnn.index.intersection(fcn.index).empty:
+                    continue
+                m = self.available(self.m, "train")
+                where = f"with {own:,} parameters at m = {m:,}"
+                names = f"{deep(FCN, depth)}, with {other:,}", deep(CNN, depth)
+                both = (names[0], fcn), (names[1], cnn)
+                found.append(in_outcome("locality and sharing", *both, "accuracy", self.on(), where))
+        return found
+
     def judge(self, table: pd.DataFrame) -> Judgement:
         first = self.depths[0]
         plain = worst(
@@ -191,7 +211,13 @@ class Figure1(ClassesStudy, name="malach.fig1"):
                     gain = _gain(table, (arm, most), (arm, less))
                     name = f"{arm}, {most:,} - {less:,} parameters"
                     found.append(above(-self.thresholds["clear"], gain, name))
-        return worst(*found) if len(self.widths) > 1 else Evidence("undecided", {"widths": 1})
+        return (
+            worst(*found)
+            if len(self.widths) > 1
+            else Evidence(
+                "undecided", {"widths": 1}, "no admissible size: one width cannot show whether more hurt"
+            )
+        )
 
     def _sane(self, table: pd.DataFrame) -> Evidence:
         """Shuffled labels give chance; the FCN does not see that pixels were permuted."""

@@ -27,9 +27,9 @@ class Figure3(SequenceStudy, name="malach.fig3"):
     """Accuracy against n: the parity of the three middle digits, CNN, LCN and FCN."""
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Figure 3"
-    title: ClassVar[str] = (
-        "Parity of three neighbouring digits: windows learn it among many, the FCN does not"
-    )
+    title: ClassVar[str] = "Parity of neighbouring digits among n: who learns it?"
+    met: ClassVar[str] = "Networks with windows learn it among many digits, the FCN does not."
+    unmet: ClassVar[str] = "Windows do not learn it at every n, or the FCN does."
     says: ClassVar[str] = (
         "Section 6, first experiment: 'the CNN and LCN architectures achieve good performance regardless of "
         "the choice of n, where the performance of the FCN architectures critically degrades for larger n, "

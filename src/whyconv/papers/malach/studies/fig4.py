@@ -21,7 +21,9 @@ class Figure4(SequenceStudy, name="malach.fig4"):
     """Accuracy against n: the parity of the first, the middle and the last digit, CNN, LCN and FCN."""
 
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Figure 4"
-    title: ClassVar[str] = "Parity of three digits far apart: windows do not help, nothing does among many"
+    title: ClassVar[str] = "Parity of digits that are far apart: who learns it?"
+    met: ClassVar[str] = "Windows do not help, and among many digits nothing does."
+    unmet: ClassVar[str] = "Windows help, or a network learns it among many digits."
     says: ClassVar[str] = (
         "Section 6, second experiment: 'for small n, FCN performs much better than CNN and LCN. [...] "
         "However, for large n, all architectures perform poorly.'"
@@ -34,6 +36,7 @@ class Figure4(SequenceStudy, name="malach.fig4"):
         "the three middle digits count instead, as in Figure 3: windows see them all, and CNN and LCN must "
         "no longer do poorly."
     )
+    lost: ClassVar[str] = "windows no longer do poorly, as they must not"
     thresholds: ClassVar[Mapping[str, float]] = {"better by": 0.05, "poor": 0.55}
     rule: ClassVar[str] = RULE
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -47,6 +50,9 @@ class Figure4(SequenceStudy, name="malach.fig4"):
     def twins(self) -> Mapping[str, Twin]:
         """All three where the middle digits count."""
         return {middle(arm): Twin(arm, {"where": "middle"}) for arm in CONTESTANTS}
+
+    def told_at(self) -> int:
+        return self.digits[0]
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         return Judgement(

@@ -8,9 +8,11 @@ from typing import Any, ClassVar
 from whyconv.lazy import pd
 from whyconv.papers.malach.studies.sequence_study import CNN, LCN, MNIST, QUICK, RULE, SequenceStudy
 from whyconv.studies import Cell, Judgement
+from whyconv.studies.answers import SHARING
 from whyconv.studies.controls import opposed
 from whyconv.studies.grid import changed
 from whyconv.studies.images import Twin
+from whyconv.studies.worth import Step
 from whyconv.verdict import Evidence, above, worst
 
 RESTARTED, QUARTER = "CNN, one filter more", "CNN, a quarter of the sequences"
@@ -25,7 +27,9 @@ class LcnAdvantage(SequenceStudy, name="malach.lcn-advantage"):
 
     says: ClassVar[str] = "We also observe that LCN has a clear advantage over CNN in this task (section 6)"
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 6, on Figure 3"
-    title: ClassVar[str] = "LCN against CNN on the parity of three neighbouring digits"
+    title: ClassVar[str] = "Is the LCN clearly more accurate than the CNN on digit sequences?"
+    met: ClassVar[str] = "The LCN is clearly more accurate than the CNN."
+    unmet: ClassVar[str] = "The LCN is not clearly more accurate than the CNN."
     criterion: ClassVar[str] = (
         "At every n the LCN is more accurate than the CNN by more than 0.05, which is also what clear means "
         "on Figure 1: the 95 % interval of the difference, seed by seed, lies above it. It fails if one lies "
@@ -36,6 +40,7 @@ class LcnAdvantage(SequenceStudy, name="malach.lcn-advantage"):
         "must not be clearly ahead. If not: the LCN must be clearly ahead of the CNN that is trained on a "
         "quarter of the sequences."
     )
+    lost: ClassVar[str] = "is not clearly ahead, as it must not be"
     rule: ClassVar[str] = RULE
     thresholds: ClassVar[Mapping[str, float]] = {"clear": 0.05}
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {
@@ -44,6 +49,7 @@ class LcnAdvantage(SequenceStudy, name="malach.lcn-advantage"):
         "paper": {"task.images": "mnist", "first_seed": 1000},
     }
     where: ClassVar[str] = "middle"
+    priors: ClassVar[tuple[Step, ...]] = (Step(SHARING, LCN, CNN),)
 
     @property
     def twins(self) -> Mapping[str, Twin]:

@@ -17,9 +17,11 @@ from whyconv.report.charts import curves
 from whyconv.spec import build
 from whyconv.streams import stream
 from whyconv.studies import Cell, Judgement, increasing
+from whyconv.studies.answers import Answer
 from whyconv.studies.controls import nearest
 from whyconv.studies.grid import changed
 from whyconv.studies.tuned import TunedStudy
+from whyconv.studies.worth import Step
 from whyconv.tasks import TaskField
 from whyconv.tasks.bits import KPattern
 from whyconv.verdict import Evidence, Number, above, worst
@@ -44,7 +46,9 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
         "(Comment 7)"
     )
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, Comment 7"
-    title: ClassVar[str] = "Natural initialisations learn k-patterns as well"
+    title: ClassVar[str] = "Do natural initialisations learn k-patterns as well?"
+    met: ClassVar[str] = "Natural initialisations learn k-patterns as well."
+    unmet: ClassVar[str] = "Not every natural initialisation learns k-patterns."
     criterion: ClassVar[str] = (
         "With the largest number of filters every start reaches 10 % error with a probability above 2/3 "
         "(95 % interval of Clopper and Pearson), even where only the readout is trained."
@@ -53,6 +57,7 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
         "a normal start with windows of k - 1 bits, one too few to hold the pattern; and with the bits in a "
         "hidden order. Of the two, the one that comes nearer to passing."
     )
+    lost: ClassVar[str] = "does not learn it, as it must not"
     rule: ClassVar[str] = (
         "Full-batch gradient descent, hinge loss, biases not trained, readout from 0; step sizes tuned for "
         "every arm by the same rule. The target is reached when the error on held-out examples is at most "
@@ -136,6 +141,14 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
                     arms[SHORT] = (self.task, changed(normal, {"k_window": k - 1}))
             for name, (task, network) in arms.items():
                 yield self.cell({"arm": name, "filters": filters}, task, network, self.m, seeds=seeds)
+
+    def answers(self, table: pd.DataFrame) -> list[Answer]:
+        """What the theorem's start, and training the filters, save in steps, with the most filters."""
+        steps = (
+            Step("the theorem's start instead of a normal one", NORMAL, THEOREM),
+            Step("training the filters", FEATURES, NORMAL),
+        )
+        return self.in_steps(table, steps, {"filters": self.filters[-1]}, f"with q = {self.filters[-1]}")
 
     def judge(self, table: pd.DataFrame) -> Judgement:
         rows = self.measured(table)

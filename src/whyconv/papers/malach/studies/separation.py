@@ -15,9 +15,11 @@ from whyconv.papers.malach.pictures import figure2
 from whyconv.report.charts import curves
 from whyconv.spec import build
 from whyconv.studies import Cell, Judgement, increasing
+from whyconv.studies.answers import LOCALITY, SHARING, Answer
 from whyconv.studies.controls import nearest
 from whyconv.studies.grid import changed
 from whyconv.studies.tuned import TunedStudy
+from whyconv.studies.worth import Step
 from whyconv.tasks import Task
 from whyconv.verdict import Evidence, Number, above, below, worst
 
@@ -28,6 +30,7 @@ CNN, LCN, FCN = "CNN", "LCN", "FCN"
 HIDDEN, SHORT = "CNN, hidden order", "CNN, windows one bit short"
 MAJORITY, BIASED = "FCN, majority", "FCN, biased bits"
 DENSE = (FCN, MAJORITY, BIASED)
+FITTED = "the FCN fitted its sample at the largest n, so more examples are needed there, not more seeds"
 
 
 class Separation(TunedStudy, name="malach.separation"):
@@ -46,7 +49,9 @@ class Separation(TunedStudy, name="malach.separation"):
         "network (abstract)"
     )
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, abstract, Theorems 4 and 12"
-    title: ClassVar[str] = "Windows make parity of log n bits learnable by gradient descent"
+    title: ClassVar[str] = "Do windows make parity of log n bits learnable by gradient descent?"
+    met: ClassVar[str] = "Windows make parity of log n bits learnable by gradient descent."
+    unmet: ClassVar[str] = "Windows do not separate the networks as the paper says."
     criterion: ClassVar[str] = (
         "With the same operations for all networks, 95 % intervals: at every n CNN and LCN reach 10 % error "
         "with a probability above 2/3, and their steps grow like a power of n below 3 (Corollary 5); the "
@@ -58,6 +63,7 @@ class Separation(TunedStudy, name="malach.separation"):
         "the CNN with windows of k - 1 bits, one too few to hold the pattern; and the CNN on the same "
         "examples with the bits in a hidden order. Of the two, the one that comes nearer to passing."
     )
+    lost: ClassVar[str] = "does not learn it, as it must not"
     rule: ClassVar[str] = (
         "The target is reached when the error on held-out examples is at most 10 % and the test error at "
         "most 12 %. Full-batch gradient descent, hinge loss, biases not trained; CNN and LCN from the "
@@ -128,6 +134,16 @@ class Separation(TunedStudy, name="malach.separation"):
         labels, m = {"arm": arm, "n": n}, self.examples_per_bit * n
         return self.cell(labels, task, network, m, budget=max(1, steps), seeds=seeds)
 
+    def on(self) -> str:
+        return "parity of log2(n) neighbouring bits"
+
+    def answers(self, table: pd.DataFrame) -> list[Answer]:
+        """What the priors save in steps to 10 % error, at the largest n."""
+        steps = (
+            Step("locality and sharing", FCN, CNN), Step(LOCALITY, FCN, LCN), Step(SHARING, LCN, CNN)
+        )  # fmt: skip
+        return self.in_steps(table, steps, {"n": self.n_bits[-1]}, f"at n = {self.n_bits[-1]}")
+
     def judge(self, table: pd.DataFrame) -> Judgement:
         rows = self.measured(table)
         return nearest(self._judged(rows, CNN), {arm: self._judged(rows, arm) for arm in (SHORT, HIDDEN)})
@@ -161,7 +177,7 @@ class Separation(TunedStudy, name="malach.separation"):
             above(likely, _rate(rows, FCN, smallest), _named(FCN, smallest)),
             below(hard, _rate(rows, FCN, largest), _named(FCN, largest)),
             *(above(likely, _rate(rows, arm, largest), _named(arm, largest)) for arm in (MAJORITY, BIASED)),
-            Evidence("undecided" if fitted.mean else "consistent", numbers),
+            Evidence("undecided" if fitted.mean else "consistent", numbers, FITTED if fitted.mean else ""),
         )
 
     def _spent(self, rows: pd.DataFrame, contestant: str) -> Evidence:

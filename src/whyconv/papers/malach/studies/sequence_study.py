@@ -13,8 +13,10 @@ from whyconv.learners import LearnerField
 from whyconv.measure.intervals import paired_difference, share_interval
 from whyconv.report.charts import curves
 from whyconv.studies import Cell, increasing, only_task
-from whyconv.studies.grid import by_seed, changed
+from whyconv.studies.answers import LOCALITY, SHARING, Answer
+from whyconv.studies.grid import by_seed, changed, compared
 from whyconv.studies.images import ImageStudy, Twin, described, shift_panels, training, translations
+from whyconv.studies.worth import Step
 from whyconv.tasks.images.catalogue import known
 from whyconv.tasks.sequence import COLUMNS, ROWS
 from whyconv.tasks.sequence import Sequence as SequenceTask
@@ -40,6 +42,7 @@ class SequenceStudy(ImageStudy):
     own: ClassVar[tuple[str, ...]] = (*ImageStudy.own, "digits", "where")
     where: ClassVar[str]
     """Which digits count."""
+    priors: ClassVar[tuple[Step, ...]] = (Step(LOCALITY, FCN, LCN), Step(SHARING, LCN, CNN))
 
     task: Annotated[SequenceTask, only_task(SequenceTask)] = Field("sequence", validate_default=True)
     learner: LearnerField = Field(
@@ -94,6 +97,18 @@ class SequenceStudy(ImageStudy):
 
     def gain(self, table: pd.DataFrame, better: str, worse: str, n: int) -> Interval:
         return paired_difference(*(by_seed(table, "accuracy", arm=arm, n=n) for arm in (better, worse)))
+
+    def on(self) -> str:
+        return f"{super().on()}, parity of {self.task.counted} among n"
+
+    def told_at(self) -> int:
+        """The number of digits that the answer is about."""
+        return self.digits[-1]
+
+    def answers(self, table: pd.DataFrame) -> list[Answer]:
+        place = {"n": self.told_at()}
+        found = (compared(table, step, self.outcome, self.on(), place) for step in self.priors)
+        return [each for each in found if each] if len(table) else []
 
     def unjudged(self) -> str:
         """Other images and other parities than the paper's."""

@@ -1,0 +1,91 @@
+"""Errata: what a paper prints, what holds instead, why, and where the proof breaks; and ways to cite them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Erratum:
+    """Of a claim that *holds as corrected*: four texts in the words of docstrings."""
+
+    printed: str
+    """The statement as the text at hand has it."""
+    corrected: str
+    why: str
+    """What shows that the printed statement is false."""
+    breaks: str
+    """The step of the paper that does not go through."""
+
+    def data(self) -> dict[str, str]:
+        return asdict(self)
+
+
+LABELS: Mapping[str, str] = {
+    "printed": "printed", "corrected": "corrected", "why": "why", "breaks": "breaks at",
+}  # fmt: skip
+"""How the four texts are called, in reading order."""
+PAPERS: Mapping[str, Mapping[str, str]] = {
+    "brutzkus": {
+        "author": "Brutzkus, Alon and Globerson, Amir",
+        "title": "An Optimization and Generalization Analysis for Max-Pooling Networks",
+    },
+    "malach": {
+        "author": "Malach, Eran and Shalev-Shwartz, Shai",
+        "title": "Computational Separation Between Convolutional and Fully-Connected Networks",
+    },
+}
+"""The papers that have errata, for BibTeX."""
+
+
+def records(claims: Iterable[Any]) -> list[dict[str, Any]]:
+    """The errata of claims with their sources, as data."""
+    return [
+        {
+            "claim": claim.name, "paper": claim.name.partition(".")[0], "reference": claim.reference,
+            "provenance": claim.provenance, **claim.erratum.data(), "command": f"whyconv check {claim.name}",
+        }
+        for claim in claims
+        if claim.erratum is not None
+    ]  # fmt: skip
+
+
+def markdown(found: Iterable[Mapping[str, Any]]) -> str:
+    """A section for every erratum."""
+    parts = []
+    for each in found:
+        lines = [f"## {each['reference']} (`{each['claim']}`)", ""]
+        lines += [f"- **{label}:** {each[name]}" for name, label in LABELS.items()]
+        parts.append("\n".join([*lines, f"- **checked by:** `{each['command']}`"]))
+    return "\n\n".join(parts)
+
+
+def bibtex(found: Iterable[Mapping[str, Any]], version: str) -> str:
+    """An entry for every paper, and one for every erratum that refers to it."""
+    found = list(found)
+    papers = {each["paper"]: PAPERS.get(each["paper"], {}) for each in found}
+    entries = [
+        _entry(paper, {name: f"{{{text}}}" for name, text in fields.items()})
+        for paper, fields in papers.items()
+    ]
+    for each in found:
+        note = f"Printed: {each['printed']} Corrected: {each['corrected']} Checked by: {each['command']}"
+        fields = {
+            "title": f"{{Erratum to {_plain(each['reference'])}}}", "crossref": f"{{{each['paper']}}}",
+            "howpublished": f"{{whyconv {version}, claim {each['claim']}}}", "note": f"{{{_plain(note)}}}",
+        }  # fmt: skip
+        entries.append(_entry(each["claim"].replace(".", ":"), fields))
+    return "\n\n".join(entries)
+
+
+def _entry(key: str, fields: Mapping[str, str]) -> str:
+    return "\n".join([f"@misc{{{key},", *(f"  {name} = {text}," for name, text in fields.items()), "}"])
+
+
+def _plain(text: str) -> str:
+    """Text that LaTeX can set: its special characters escaped."""
+    for sign in "&%$#_":
+        text = text.replace(sign, f"\\{sign}")
+    return text.replace("^", r"\^{}").replace("~", r"\~{}")

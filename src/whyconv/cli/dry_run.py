@@ -1,0 +1,52 @@
+"""``whyconv run --dry-run``: what a run would do, and how long that takes. Writes nothing."""
+
+from __future__ import annotations
+
+import shutil
+import textwrap
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from whyconv.runner.forecast import forecast
+from whyconv.studies import Study
+from whyconv.system import cores
+from whyconv.text import count, rough_duration
+
+
+def planned(study: Study, workers: int | None = None) -> dict[str, Any]:
+    """The grid of a study, the trials it plans, and the forecast, as if nothing had been run yet."""
+    points = study.plan({})
+    guess = forecast(study.outlook(), workers or cores())
+    grid: dict[str, list[Any]] = {}
+    for point in points:
+        for label, value in point.labels.items():
+            if value not in grid.setdefault(label, []):
+                grid[label].append(value)
+    return {
+        "study": study.name, "question": study.title, "data": study.data(),
+        "grid": grid, "seeds": study.seeds, "adaptive": study.adaptive, "first_trials": len(points),
+        "trials": guess.trials, "seconds": round(guess.seconds, 1),
+        "seconds_slow": round(guess.seconds_limit, 1), "workers": guess.workers,
+        "memory_bytes": round(guess.memory), "unjudged": study.unjudged(),
+    }  # fmt: skip
+
+
+def described(plans: Iterable[Mapping[str, Any]]) -> str:
+    """Plans as text, within the terminal."""
+    width = min(shutil.get_terminal_size((80, 24)).columns, 100)
+    lines = []
+    for plan in plans:
+        about = "about " if plan["adaptive"] else ""
+        lines += [
+            f"{plan['study']}: {plan['question']}",
+            f"  {about}{count(plan['trials'], 'trial')}, {count(plan['seeds'], 'seed')}, about "
+            f"{rough_duration(plan['seconds'])} on {count(plan['workers'], 'worker')}, "
+            f"{plan['memory_bytes'] / 1e9:.1f} GB",
+        ]
+        for label, values in plan["grid"].items():
+            between = "; " if any("," in str(value) for value in values) else ", "
+            text = f"{label}: {between.join(map(str, values))}"
+            lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ")
+        for text in (plan["data"], plan["unjudged"] and f"Shown, not judged: {plan['unjudged']}."):
+            lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="  ") if text else []
+    return "\n".join([*lines, "Nothing was run, nothing written; without --dry-run it is."])

@@ -1,0 +1,44 @@
+"""``whyconv worth``: what the priors are worth, by the rows in a folder. Runs nothing."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from whyconv.cli import terminal
+from whyconv.lazy import pd
+from whyconv.paths import given_path
+from whyconv.runner.opened import open_folder
+from whyconv.runs import runs_of
+from whyconv.waiting import planning
+from whyconv.worths import NOTHING, shown, worths
+
+
+def worth(
+    folder: Annotated[
+        Path, typer.Argument(metavar="[DIR]", parser=given_path, help="Folder of rows; default whyconv-runs.")
+    ] = Path("whyconv-runs"),
+    load: Annotated[
+        list[str] | None, typer.Option(help="A Python file of your own pieces; may be repeated.")
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """What each prior is worth by the rows in DIR: factor or difference, interval, data, command."""
+    with planning():
+        found = open_folder(folder, load or ())
+    terminal.note(found.problems, found.remarks)
+    runs = runs_of(found)
+    terminal.note((), [run.unfit for run in runs if run.unfit])
+    records = worths(runs)
+    if as_json:
+        print(json.dumps(records, indent=2, allow_nan=False))
+    elif records:
+        terminal.print_table(pd.DataFrame(shown(runs)))
+        print("Above 1 x, or above 0 points, a prior helps. Sentences and commands: --json, or the report.")
+    else:
+        print(NOTHING)
+    if found.problems:
+        raise typer.Exit(1)

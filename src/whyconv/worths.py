@@ -1,0 +1,50 @@
+"""The answers of several studies side by side: what each prior is worth, on which data, by which command."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from whyconv.runs import Run
+
+NOTHING = "No answer yet: no two networks that differ by a prior have been measured in this folder."
+
+
+def worths(runs: Iterable[Run]) -> list[dict[str, Any]]:
+    """One record for every answer: prior, factor, low, high, data, study, command and more.
+
+    A difference has ``factor`` None, and its own keys ``difference``, ``difference_low``,
+    ``difference_high``. Ends that are not known are None.
+    """
+    return [
+        {
+            **answer.record(),
+            "study": run.study.name,
+            "preset": run.preset,
+            "settings": run.variant,
+            "verdict": run.verdict,
+            "trials": run.progress or "all",
+            "command": run.command,
+        }
+        for run in runs
+        if not run.unfit
+        for answer in run.answers
+    ]
+
+
+def shown(runs: Iterable[Run]) -> list[dict[str, str]]:
+    """The same for readers, in short."""
+    return [
+        {
+            "prior": answer.prior,
+            "worth": answer.worth,
+            "in": answer.unit.replace("_", " "),
+            "where": answer.range,
+            "data": answer.data,
+            "study": run.study.name + (f" ({run.progress})" if run.progress else ""),
+        }
+        for run in runs
+        if not run.unfit
+        for answer in run.answers
+        if answer.known
+    ]
