@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -161,7 +161,7 @@ def _command(
     return shlex.join(words)
 
 
-def everything(paper: str = "") -> dict[str, Sequence[dict[str, str]]]:
+def everything(paper: str = "") -> dict[str, list[dict[str, str]]]:
     """Studies, claims, tasks, networks, learners and functions by kind: name, title, summary, reference."""
     return registry.everything(paper)
 

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
-from whyconv.compiling import quick
 from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Feed, Fit, Job, Maker
 from whyconv.measure.locality import locality
@@ -260,7 +259,7 @@ def sampler(task: Task) -> Callable[..., Sample]:
             return given.assemble(stock, order, world, draws, index)
         return given.examples(world, draws, index)
 
-    return quick(block) if task.light else jax.jit(block)
+    return jax.jit(block)
 
 
 def scores(fit: Fit, x: Any) -> np.ndarray:

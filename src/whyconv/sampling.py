@@ -17,7 +17,7 @@ from whyconv.runner.folder import as_user_error, write_whole
 from whyconv.spec import build
 from whyconv.streams import stream
 from whyconv.studies.grid import changed
-from whyconv.tasks import Task
+from whyconv.tasks import Part, Task
 
 LARGEST = 10_000_000
 """Examples in one file."""
@@ -54,7 +54,8 @@ def sample(
         raise UserError(refused)
     world = stream("world", chosen.lineage(), seed)
     found: dict[str, Any] = {}
-    for prefix, part in (("", "train"), ("test_", "test")):
+    parts: dict[str, Part] = {"": "train", "test_": "test"}
+    for prefix, part in parts.items():
         x, y = draw(chosen, world, stream(part, chosen.lineage(), seed), m, part)
         found |= {f"{prefix}x": np.asarray(x)[:m], f"{prefix}y": np.asarray(y)[:m]}
     found |= {f"world.{name}": np.asarray(value) for name, value in chosen.revealed(world).items()}

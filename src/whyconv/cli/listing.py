@@ -220,8 +220,10 @@ def _pieces(listed: dict[str, Any], width: int) -> str:
             if len(head) > margin:
                 lines.append(head)
                 head = ""
-            hanging = {"initial_indent": head or " " * margin, "subsequent_indent": " " * margin}
-            lines += textwrap.wrap(f"{said}{where}", width, break_on_hyphens=False, **hanging)
+            lines += textwrap.wrap(
+                f"{said}{where}", width, break_on_hyphens=False,
+                initial_indent=head or " " * margin, subsequent_indent=" " * margin,
+            )  # fmt: skip
         lines.append("")
     papers = {
         piece["name"].partition(".")[0]: piece["reference"].partition(", ")[0]

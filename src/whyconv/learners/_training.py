@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from whyconv.compiling import brief, quick
 from whyconv.lazy import jax, jnp, np, optax
 from whyconv.learners import Maker
 from whyconv.learners._batches import Data
@@ -243,12 +242,9 @@ def programs(network: Network, learner: Gradient, maker: Maker | None = None) ->
     padded array.
     """
     training = Training(network, learner, maker)
-    small = (
-        maker is None and learner.batch is not None
-    )  # images take minutes; a full batch loses its last bits
     return Programs(
-        quick(training.begin, static=1),
-        quick(network.prepare),
-        (brief if small else jax.jit)(training.segment),
-        brief(training.score),
+        jax.jit(training.begin, static_argnums=1),
+        jax.jit(network.prepare),
+        jax.jit(training.segment),
+        jax.jit(training.score),
     )

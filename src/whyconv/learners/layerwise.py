@@ -7,7 +7,6 @@ from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
-from whyconv.compiling import brief
 from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Cost, Fit, Job, Learner, at_most
 from whyconv.networks import Network
@@ -188,5 +187,5 @@ def programs(network: ConvPool, learner: Layerwise) -> Programs:
     return Programs(
         jax.jit(first_layer),
         jax.jit(second_layer),
-        brief(lambda params, x: network.apply(params, network.prepare(x))),
+        jax.jit(lambda params, x: network.apply(params, network.prepare(x))),
     )

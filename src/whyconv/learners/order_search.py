@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
-from whyconv.compiling import brief
 from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Cost, Fit, Job, Learner, at_most
 from whyconv.networks import Network, Setting
@@ -205,8 +204,8 @@ class _Search:
 def programs(network: Network, learner: OrderSearch) -> Programs:
     search = _Search(network, learner)
     return Programs(
-        brief(network.init, static=1),
+        jax.jit(network.init, static_argnums=1),
         jax.jit(search.segment),
         jax.jit(search.train),
-        brief(search.score),
+        jax.jit(search.score),
     )

@@ -7,7 +7,6 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
-from whyconv.compiling import brief
 from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Cost, Fit, Job, Learner
 from whyconv.learners.gradient import PASSES
@@ -130,7 +129,7 @@ class TwoStep(Learner, name="two-step"):
 
 @once
 def scored(network: Threshold) -> Any:
-    return brief(lambda params, x: network.apply(params, network.prepare(x)))
+    return jax.jit(lambda params, x: network.apply(params, network.prepare(x)))
 
 
 @once

@@ -44,8 +44,6 @@ class Task(Piece):
     """The number of labels."""
     signs: ClassVar[bool] = False
     """Whether every entry of every input is -1 or +1."""
-    light: ClassVar[bool] = False
-    """Whether examples keep their bits if their sampler is compiled with fewer passes over its code."""
 
     @cached_property
     def numbers(self) -> Mapping[str, Any]:

@@ -54,7 +54,6 @@ class KPattern(Task, name="k-pattern"):
     least possible error.
     """
 
-    light: ClassVar[bool] = True
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 2"
     signs: ClassVar[bool] = True
 

@@ -39,7 +39,6 @@ class Detection(Task, name="detection"):
       hold patterns, while a network without windows sees the same problem.
     """
 
-    light: ClassVar[bool] = True
     reference: ClassVar[str] = "Brutzkus & Globerson, section 3"
 
     positions: int = Field(10, ge=1, le=10_000)
