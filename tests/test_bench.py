@@ -285,6 +285,7 @@ def test_every_solver_of_margins(script):
     assert {can for _, _, can in bench.cases()} == {True, False}
 
 
+@pytest.mark.long
 def test_growth_of_two_points_of_three_axes(tmp_path):
     """The command, as it is typed, in another folder."""
     command = [sys.executable, str(BENCH / "growth.py"), "--tiny"]
@@ -312,6 +313,7 @@ def test_an_exponent_is_found_and_one_that_is_too_large_is_missed(script):
     assert words(1.5) == ["MISSED", "MISSED"] and words(0.0) == ["met", "met"]
 
 
+@pytest.mark.long
 def test_all_benches_end_in_a_table_and_are_kept(script, monkeypatch, tmp_path, capsys):
     bench = script("all")
     monkeypatch.setattr(bench, "RESULTS", tmp_path / "results")

@@ -34,6 +34,12 @@ def test_the_world_of_bits_decides_the_labels():
     assert found["x"].shape == (50, 8) and len(found["world.truth_table"]) == 4
 
 
+def test_patches_are_the_patterns_of_the_world():
+    found = whyconv.sample("detection", m=20, set=["patterns=6", "coherence=0.2"], seed=3)
+    distances = np.abs(found["x"][:, :, None] - found["world.patterns"]).max(axis=-1)
+    assert (distances.min(axis=-1) < 1e-6).all()
+
+
 def test_nothing_is_overwritten_and_bad_input_is_said(tmp_path):
     path = tmp_path / "x.npz"
     path.write_bytes(b"mine")

@@ -229,11 +229,9 @@ def draw(task: Task, world: jax.Array, draws: jax.Array, count: int, part: Part 
     made = list(blocks(task, world, draws, count, part))
     if len(made) == 1 and len(made[0].y) == count:
         return made[0]
-    columns: Any = ([np.asarray(part) for part in column] for column in zip(*made, strict=True))
-    whole: Any = (
-        np.concatenate(column)[:count] for column in columns
-    )  # JAX would compile it for each length
-    return Sample(*whole)
+    columns = ([np.asarray(part) for part in column] for column in zip(*made, strict=True))
+    # joined and cut in NumPy, since JAX would compile both for each length
+    return Sample(*(jnp.asarray(np.concatenate(column)[:count]) for column in columns))
 
 
 def blocks(task: Task, world: jax.Array, draws: jax.Array, count: int, part: Part) -> Iterator[Sample]:

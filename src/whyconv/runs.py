@@ -115,7 +115,7 @@ class Run:
     @cached_property
     def changes(self) -> list[str]:
         """The settings that differ from the preset's, as on the command line."""
-        return changes(self.study, self.preset) if self.preset else []
+        return changes(self.study, self.preset) if self.preset and self.study.listed else []
 
     @property
     def uncarried(self) -> str:

@@ -38,7 +38,7 @@ def sample(
     ``.npz`` file without pickles; an existing file is kept unless ``force``.
 
     >>> whyconv.sample("signal", m=100, set={"patches": 10})["x"].shape  # doctest: +SKIP
-    (100, 200)
+    (100, 10, 20)
     """
     if not 1 <= m <= LARGEST:
         raise UserError(f"m = {m} was given; give a number from 1 to {LARGEST:,}.")

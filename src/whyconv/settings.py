@@ -28,6 +28,8 @@ def configure(
     JSON; comma-separated numbers are a list, .5 and +1 are also numbers, and anything else is a word.
     """
     study = registry.find("study", name)
+    if not study.listed:
+        raise UserError(f"{name} needs data of your own; give them with whyconv {name} DATA.")
     if preset not in study.presets:
         raise UserError(f"{name} has no preset {preset!r}; choose one of {', '.join(study.presets)}.")
     values = _fields(study())

@@ -221,6 +221,7 @@ def test_pipelines_clones_and_cross_validation():
     assert copy.get_params() == line[-1].get_params() and not hasattr(copy, "classes_")
 
 
+@pytest.mark.long
 def test_other_processes_train_as_well():
     x, y = small(count=60)
     here = GridSearchCV(ConvClassifier(**QUICK), {"rate": [1e-2]}, cv=2).fit(x, y)

@@ -5,7 +5,7 @@ import typer
 from bad_words import Line, line
 from inputs import World, _ill_told, run
 
-from whyconv.cli import listing
+from whyconv import registry
 
 NEST = "[" * 2000
 """Whether that is too deep to be read or only lacks its end depends on the version of Python."""
@@ -114,7 +114,7 @@ def test_the_judge_sees_what_is_bad(world, monkeypatch):
             (world.root / "above" / "work" / "file").write_text("changed")
             raise typer.Exit(code)
 
-        monkeypatch.setattr(listing, "everything", act)
+        monkeypatch.setattr(registry, "everything", act)
         return {name for name, _ in world.judge(Line("", ["list"], {}))[1]}
 
     assert names(None) == {"traceback"}

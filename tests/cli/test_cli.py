@@ -161,7 +161,7 @@ def test_list_names_everything_without_importing_jax(whyconv):
 def test_check_speaks_json_and_fails_when_a_verdict_is_not_the_recorded_one(here, whyconv):
     done = whyconv("check", "brutzkus.prop6.1", "--json")
     keys = "claim paper statement source verdict expected control control_verdict numbers seconds "
-    keys += "reference provenance traceback controls"
+    keys += "reference provenance erratum traceback controls"
     assert done.returncode == 0
     assert list(json.loads(done.stdout)[0]) == keys.split()
     own = here / "mine.py"
@@ -190,7 +190,7 @@ BAD = {
     "no workers": (["run", "brutzkus.fig3a", "--workers", "0"], "from 1 to 1,000"),
     "no limit": (["run", "brutzkus.fig3a", "--limit", "0"], "from 1 up"),
     "words for numbers": (["run", "brutzkus.fig3a", "--seeds", "many"], "valid integer"),
-    "nothing of that name": (["list", "k-patern"], "did you mean k-pattern"),
+    "nothing of that name": (["list", "k-patern"], "nearest: k-pattern, "),
     "unknown claim": (["check", "brutzkus.lemma9.9"], "no claim 'brutzkus.lemma9.9'"),
     "unknown paper": (["check", "nobody"], "choose all, a paper (brutzkus, lahoti, malach)"),
     "window too wide": (["run", "malach.natural-init", "--set", "task.k_window=17"], "k_window <= n_bits"),

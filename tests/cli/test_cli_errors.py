@@ -9,7 +9,6 @@ import pytest
 from pydantic import Field
 
 from whyconv import registry
-from whyconv.cli import listing
 from whyconv.cli import main as cli
 from whyconv.cli.errors import sentence_for
 from whyconv.errors import LONGEST, UserError, one_sentence, said
@@ -37,7 +36,7 @@ def failing(monkeypatch):
         def fail():
             raise error
 
-        monkeypatch.setattr(listing, "everything", fail)
+        monkeypatch.setattr(registry, "everything", fail)
         monkeypatch.setattr(sys, "argv", ["whyconv", "list"])
         cli.main()
 

@@ -99,14 +99,14 @@ def test_one_repetition_asks_for_more_seeds_and_raises_no_alarm(once, done, caps
     monkeypatch.setenv("COLUMNS", "200")
     neither = Judgement(Evidence("undecided"), Evidence("undecided"))
     monkeypatch.setattr(Telling, "judge", lambda self, table: neither)
-    for run, words in ((once, "more seeds are needed."), (done, "more seeds, or more sizes, may decide.")):
+    for run, words in ((once, "more seeds are needed."), (done, "its threshold; more seeds may decide.")):
         terminal.print_judgement(run)
         said = capsys.readouterr().out
         assert words in said and "did not change the verdict" not in said
     both = Judgement(Evidence("fails"), Evidence("fails"))
     monkeypatch.setattr(Telling, "judge", lambda self, table: both)
     terminal.print_judgement(Run(once.study, once.points, once.rows, once.out, ""))
-    assert "The control did not change the verdict" in capsys.readouterr().out
+    assert "control: did not change the verdict" in capsys.readouterr().out
 
 
 def test_a_run_whose_only_trial_failed_has_no_means_and_no_verdict(tmp_path, capsys):

@@ -100,3 +100,11 @@ def test_a_users_class_that_inherits_the_split_is_compiled_for_its_own_settings(
             return sample._replace(x=sample.x + 100 * self.noise)
 
     assert float(one_block(Louder(noise=3.0)).x.mean()) == pytest.approx(300, abs=1)
+
+
+def test_a_copy_with_other_settings_has_numbers_of_its_own():
+    task = build("task", {"name": "detection", "coherence": 0.1})
+    before = dict(task.numbers)
+    copied = task.model_copy(update={"coherence": 0.3})
+    assert copied.numbers == build("task", {"name": "detection", "coherence": 0.3}).numbers
+    assert task.numbers == before != copied.numbers

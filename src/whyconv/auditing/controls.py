@@ -76,12 +76,14 @@ def _bag(rounds: Rounds, best: str, order: Order, ratio: float) -> Control:
         return Control(BAG, "not made: the bag was left out", None)
     errors = rounds.at_full(BAG)
     difference = errors - rounds.at_full(best)
-    behind = best != BAG and difference.mean() > 0 and p_value(difference, ratio) <= 0.05
-    fine = bool(behind) or order.verdict != "matters"
-    says = (
-        "an order-free bag of places is behind the best arm" if behind else "an order-free bag does as well"
-    )
-    if not fine:
+    worse = best != BAG and difference.mean() > 0
+    behind = worse and p_value(difference, ratio) <= 0.05
+    says, fine = "an order-free bag of places is behind the best arm", True
+    if worse and not behind:
+        says, fine = f"whether an order-free bag does as well is not decided by {len(errors)} rounds", None
+    elif not behind:
+        says, fine = "an order-free bag does as well", order.verdict != "matters"
+    if fine is False:
         says = "an order-free bag does as well as the best arm: what helps is not the order"
     mean, low, high = interval(errors, ratio)
     return Control(BAG, says, fine, None, low, high, mean)

@@ -37,8 +37,10 @@ def order_test(study: Audit, points: Sequence[Point], rows: Mapping[str, Row]) -
     for point in points:
         if point.labels["phase"] == ORDER:
             row = rows.get(point.trial.key)
-            if row is None or row.status != "ok":
+            if row is None:
                 return Order("not judged", why="the test is not done; give more minutes")
+            if row.status != "ok":
+                return Order("not judged", why=f"a trial of the test failed: {row.error}")
             shown.setdefault(int(point.labels["order"]), []).append(float(row.result[study.column]))
     if len(shown) < 2:
         return Order("not judged", why="no random orders were asked for")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from whyconv.auditing.asking import require_target, require_time
+from whyconv.auditing.bad_data import BadData
 from whyconv.auditing.dataset import Dataset
 from whyconv.auditing.design import designed
 from whyconv.auditing.keeping import keep
@@ -23,6 +24,7 @@ from whyconv.runner.events import Event, Finished, Options, Planned, Tick
 from whyconv.runner.store import Store
 from whyconv.studies import Point
 from whyconv.studies.tuned import MEASURED, TUNING
+from whyconv.tasks.own_data import FOLDER
 from whyconv.trial import Row
 
 AUDITS = "whyconv-audits"
@@ -70,6 +72,8 @@ def audit(
     study = designed(dataset, metric=metric, arms=arms, random_state=random_state)
     require_target(target, dataset, study.metric)
     require_time(study, minutes, workers)
+    if workers is not None and workers < 1:
+        raise BadData(f"{workers} workers were given; give 1 or more, or leave it out.")
     folder = given_path(Path(AUDITS) / f"{dataset.name}-{study.task.data[:8]}" if out is None else out)
     keep(dataset, folder, study.task.data)
     use_run_folder(folder.resolve())
@@ -77,10 +81,15 @@ def audit(
     watcher.tell("checks", 0.0)
     left = 60 * minutes - RESERVE - (time.monotonic() - began)
     options = Options(
-        workers=workers or _workers(memory), seconds=max(left, 1.0), preset="quick",
+        workers=workers or _workers(memory), seconds=max(left, 1.0), preset="quick", retry_failed=True,
         command=f"whyconv audit (rows of {dataset.name})",
     )  # fmt: skip
-    summary = complete(study, folder, options, watcher.watch)
+    try:
+        summary = complete(study, folder, options, watcher.watch)
+    except BaseException:
+        if not (folder / FILE).exists():  # refused: no copy of the data stays behind
+            (folder / FOLDER / f"{study.task.data}.npz").unlink(missing_ok=True)
+        raise
     failed = [row for row in summary.rows.values() if row.status == "failed"]
     found = result(
         study, summary.points, summary.rows, target=target, seconds=time.monotonic() - began, out=str(folder)

@@ -256,8 +256,11 @@ class Audit(Study, name="audit"):
         return points
 
     def plan(self, rows: Mapping[str, Row]) -> list[Point]:
-        """References and order test; tuning; then round after round, until all is decided."""
-        rows = good(rows)
+        """References and order test; tuning; then round after round, until all is decided.
+
+        A round with a failed trial does not count, and others follow.
+        """
+        known, rows = rows, good(rows)
         points = self.references(self.first_seed, (MAJORITY, LINEAR, FOREST)) + self.order_points()
         if _lacking(points, rows):
             return points
@@ -268,7 +271,7 @@ class Audit(Study, name="audit"):
         for number in range(self.seeds):
             new = self.round(number, setups)
             points += new
-            if _lacking(new, rows) or (number + 1 in LOOKS and settled(self, points, rows)):
+            if _lacking(new, known) or (number + 1 in LOOKS and settled(self, points, rows)):
                 break
         return points
 

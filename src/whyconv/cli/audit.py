@@ -75,6 +75,8 @@ def audit(
 
     Nothing leaves the folder. The same command resumes; with more --minutes it goes on from there.
     """
+    if forget and as_json:
+        raise BadData("--forget and --json were given; --forget prints no JSON, so leave one out.")
     if forget:
         _forget(data)
         return
@@ -189,16 +191,16 @@ def _or(windows: tuple[int, ...]) -> str:
 
 
 def is_audit(found: Opened) -> bool:
-    """Whether a folder holds an audit and nothing else."""
-    return len(found.runs) == 1 and found.runs[0].study.name == "audit" and not found.unplanned
+    """Whether a folder holds audits and nothing else."""
+    return bool(found.runs) and all(run.study.name == "audit" for run in found.runs) and not found.unplanned
 
 
 def report_audit(found: Opened, path: Path) -> None:
-    """Write the page of an audit's folder from its rows, and print the screen; the data are not needed."""
+    """Write the page of a folder's last audit from its rows, and print the screen; data are not needed."""
     from whyconv.auditing.results import result
     from whyconv.report.audit_page import write
 
-    (run,) = found.runs
+    run = found.runs[-1]
     took = sum(row.seconds for row in found.rows.values() if isfinite(row.seconds))
     told = result(cast("Any", run.study), run.points, found.rows, seconds=took, out=str(found.folder))
     page = write(told, path)

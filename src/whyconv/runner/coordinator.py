@@ -229,7 +229,7 @@ class _Run:
             while place.unfinished or batch.outcomes:
                 try:
                     batch.outcomes += self._measured(place.wait(batch.patience))
-                except UserError:
+                except BaseException:
                     batch.write()
                     raise
                 failed = [each for each in batch.outcomes if each.status == "failed"]

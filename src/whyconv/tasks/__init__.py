@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
 
 from pydantic import BeforeValidator
 
@@ -53,6 +53,13 @@ class Task(Piece):
         defines :meth:`compiled`; one without is compiled again for every value of its settings.
         """
         return {}
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other settings; :attr:`numbers` are computed from these, unless they are given."""
+        copied = super().model_copy(update=update, deep=deep)
+        if "numbers" not in (update or {}):
+            copied.__dict__.pop("numbers", None)
+        return copied
 
     def compiled(self) -> Task:
         """This task without the values that are read from :attr:`numbers`; equal ones share their programs.

@@ -149,7 +149,7 @@ class Detection(Task, name="detection"):
         return jax.vmap(one)(index)
 
     def revealed(self, world: jax.Array) -> dict[str, jax.Array]:
-        return {"patterns": self.pattern_matrix(world)}
+        return {"patterns": self.pattern_matrix(jax.random.fold_in(world, 0))}
 
     def known(self, world: jax.Array) -> dict[str, float]:
         """Patterns decide labels, so without noise nothing need be wrong."""

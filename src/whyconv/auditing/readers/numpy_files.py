@@ -91,6 +91,8 @@ def _array(stream: IO[bytes], what: str, memory: float | None) -> NDArray:
                 f"{what} holds Python objects, and loading these would run code; save an array of numbers "
                 "or words."
             )
+        if min(shape, default=0) < 0:
+            raise ValueError("a negative size")
         require_room(float(np.prod(shape, dtype=np.float64)) * max(4, kind.itemsize), what, memory)
         total = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
         content = stream.read(total)
@@ -99,5 +101,5 @@ def _array(stream: IO[bytes], what: str, memory: float | None) -> NDArray:
         return np.frombuffer(content, kind).reshape(shape, order="F" if fortran else "C")
     except BadData:
         raise
-    except (ValueError, TypeError, EOFError, OverflowError, SyntaxError, OSError) as error:
+    except Exception as error:  # whatever a damaged header or a damaged deflate stream leads to
         raise BadData(f"{what} is not an intact array; save it again with numpy.save or savez.") from error
