@@ -58,7 +58,7 @@ class Task(Piece):
         """A copy with other settings; :attr:`numbers` are computed from these, unless they are given."""
         copied = super().model_copy(update=update, deep=deep)
         if "numbers" not in (update or {}):
-            copied.__dict__.pop("numbers", None)
+            vars(copied).pop("numbers", None)
         return copied
 
     def compiled(self) -> Task:
