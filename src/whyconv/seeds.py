@@ -87,14 +87,15 @@ def complete(claims: Sequence[type[Claim]], sets: range, path: Path) -> None:
 def page(lines: Sequence[Decided]) -> str:
     """docs/seeds.md."""
     recorded = {claim.name: claim.expected for claim in registry.pieces("claim")}
+    present = {claim.name: code_digest(claim) for claim in registry.pieces("claim")}
     groups: dict[tuple[str, str], dict[int, Decided]] = {}
     for line in lines:
         groups.setdefault((line.claim, line.digest), {})[line.set] = line
     drawing = {line.claim for line in lines if line.draws}
     exact = sorted({line.claim for line in lines} - drawing)
     rows = [
-        _row(recorded[name], list(found.values()))
-        for (name, _), found in sorted(groups.items(), key=lambda group: group[0][0])
+        _row(recorded[name], list(found.values()), digest == present[name])
+        for (name, digest), found in sorted(groups.items(), key=lambda group: group[0][0])
         if name in drawing and name in recorded
     ]
     head = [
@@ -106,7 +107,8 @@ def page(lines: Sequence[Decided]) -> str:
         "the first run: at most one set in twenty, so none of fewer than twenty, failed in either. Seconds: "
         "one set, controls included; claims share computations, so that the first of a family pays for the "
         "others. *Code*: a digest of the paper's claims and exact mathematics; a claim that was mended has a "
-        "line for each, the last one on sets that the mend had not seen.", "",
+        "line for each, the last one on sets that the mend had not seen. In brackets: the code of the "
+        "paper's claims has changed since, in this claim or in others.", "",
         "| claim | recorded | code | sets | as recorded | interval | controls | others | seconds | |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]  # fmt: skip
@@ -131,15 +133,16 @@ def _rest(exact: Sequence[str], decided: Collection[str]) -> list[str]:
     ]
 
 
-def _row(recorded: str, lines: Sequence[Decided]) -> str:
+def _row(recorded: str, lines: Sequence[Decided], present: bool) -> str:
     count, same = len(lines), sum(line.verdict == recorded for line in lines)
     rate = rate_interval(same, count)
     others = Counter(line.verdict for line in lines if line.verdict != recorded)
     controls = Counter(
         f"control {line.control_verdict}" for line in lines if not line.good and line.verdict == recorded
     )
+    code = lines[0].digest[:6] if present else f"({lines[0].digest[:6]})"
     cells = [
-        f"`{lines[0].claim}`", recorded, lines[0].digest[:6], _numbers(lines), str(same),
+        f"`{lines[0].claim}`", recorded, code, _numbers(lines), str(same),
         f"{rate.low:.2f} to {rate.high:.2f}", str(sum(line.good for line in lines)),
         ", ".join(f"{word} ({number})" for word, number in (others + controls).items()),
         f"{sum(line.seconds for line in lines) / count:.1f}", "stable" if stable(lines) else "**not stable**",
