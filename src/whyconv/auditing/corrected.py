@@ -1,8 +1,9 @@
 r"""Intervals over rounds that split one set of data again and again.
 
-Rounds share examples, so their results are correlated, and Student's interval is too narrow: it covered .87
-to .91 for a nominal .95, and the gap of two curves .76. Nadeau & Bengio (Machine Learning 52, 2003, section
-5) estimate the correlation by the share of test examples, which makes the variance of a mean over S rounds
+Rounds share examples, so their results are correlated, and Student's interval is too narrow
+(``python -m whyconv.auditing.coverage`` measures those used here). Nadeau & Bengio (Machine Learning 52,
+2003, section 5) estimate the correlation by the share of test examples, which makes the variance of a mean
+over S rounds
 
     (1/S + n_test / n_train) s^2
 

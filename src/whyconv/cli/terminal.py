@@ -38,7 +38,7 @@ COLOURS = {
     "shown": "default",
     "incomplete": "yellow",
 }
-"""Of verdicts; any other word, such as *incomplete*, is red."""
+"""Of verdicts; any other word is red."""
 UNRELIABLE = "Do not rely on the verdict at these settings."
 """What a control that did not flip means."""
 
