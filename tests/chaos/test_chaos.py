@@ -16,7 +16,10 @@ def place(tmp_path_factory):
     return str(tmp_path_factory.mktemp("chaos"))
 
 
-@pytest.mark.parametrize(("kind", "number"), [("kills", 3), ("flips", 8), ("cuts", 6), ("logs", 6)])
+@pytest.mark.parametrize(
+    ("kind", "number"),
+    [pytest.param("kills", 3, marks=pytest.mark.long), ("flips", 8), ("cuts", 6), ("logs", 6)],
+)
 def test_nothing_is_lost_silent_wrong_or_left_behind(kind, number, place):
     counts = Counter()
     for each in range(number):

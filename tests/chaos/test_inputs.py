@@ -63,6 +63,7 @@ def world():
         yield made
 
 
+@pytest.mark.long
 def test_three_hundred_inputs_leave_no_traceback_and_nothing_behind():
     found = run(300)
     assert found["bad"] == []
