@@ -1,12 +1,13 @@
-"""Tests of the runner count workers: none finds those of another test."""
+"""Tests of the runner share warm workers, since starting them takes longer than what most of them run."""
 
 import pytest
 
 from whyconv.runner import places
 
 
-@pytest.fixture(autouse=True)
-def _no_warm_workers():
+@pytest.fixture
+def no_warm_workers():
+    """For tests that count workers: they find none of another test, and leave none."""
     places.close()
     yield
     places.close()

@@ -12,7 +12,7 @@ import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Literal
@@ -24,14 +24,14 @@ from whyconv.networks import Network
 from whyconv.runner.coordinator import complete
 from whyconv.runner.events import Event, Finished, Options
 from whyconv.runner.pool import Errand, Pool
-from whyconv.studies import Point, Study
+from whyconv.studies import Cell, Point, Study
 from whyconv.tasks import Task
 from whyconv.trial import Row, Trial
 
 EXECUTE = "runner_fakes:execute"
 Does = Literal[
     *("work", "raise", "nan", "inf", "trace", "array", "hang", "beat", "kill", "exit0", "exit3", "leave"),
-    *("print", "read", "steps", "mute", "address", "doomed", "surrogate", "dies", "grip"),
+    *("print", "read", "steps", "mute", "address", "doomed", "surrogate", "dies", "grip", "fell"),
 ]
 
 
@@ -89,6 +89,22 @@ class FakeGrid(Study, name="fake-grid"):
             for seed in range(self.seeds)
         ]
         return points[::-1] if self.reverse else points
+
+
+class FakeCells(Study, name="fake-cells"):
+    """So many places, as cells, so that a long plan stays lazy."""
+
+    places: int = 2
+    sleep: float = 0.0
+    does: Does = "work"
+    presets: ClassVar = {"quick": {}}
+    title = criterion = broken = "none"
+    judge = figures = never
+
+    def cells(self) -> Iterator[Cell]:
+        learner = FakeLearner(sleep=self.sleep, does=self.does)
+        for m in range(1, self.places + 1):
+            yield Cell({"arm": "fake", "m": m}, FakeTask(), learner, FakeNetwork(), m, self.repetitions())
 
 
 class FakeSearch(Study, name="fake-search"):
@@ -164,7 +180,9 @@ class Completed:
     failed = property(lambda self: sum(row.status == "failed" for row in self.rows.values()))
 
 
-def completed(study: Study, out: Any, how: Options, watch: Callable[[Event], None] = id) -> Completed:
+def completed(
+    study: Study, out: Any, how: Options, watch: Callable[[Event], None] = id, place: Any = None
+) -> Completed:
     """``complete``, with the rows counted that were computed in this run."""
     ran = set()
 
@@ -173,7 +191,7 @@ def completed(study: Study, out: Any, how: Options, watch: Callable[[Event], Non
             ran.add(event.key)
         watch(event)
 
-    summary = complete(study, out, how, count)
+    summary = complete(study, out, how, count, place)
     return Completed(summary.points, summary.rows, len(ran))
 
 
@@ -185,6 +203,9 @@ def options(**changes: Any) -> Options:
 def execute(of: Trial, beat: Any, checkpoint: Any) -> Any:
     learner = of.learner
     assert isinstance(learner, FakeLearner)
+    if noted := os.environ.get("FAKE_BEGUN"):
+        with Path(noted).open("a") as file:
+            file.write(f"{of.key}\n")
     time.sleep(learner.sleep)
     result, trace = outcome(of)
     action = _ACTIONS.get(learner.does)
@@ -255,6 +276,12 @@ def _grip(*_: Any) -> None:
     re.match(r"(a+)+$", "a" * 31 + "b")
 
 
+def _fell(*_: Any) -> None:
+    """Kill the process that started this one."""
+    os.kill(os.getppid(), signal.SIGKILL)
+    time.sleep(60)
+
+
 def _address(*_: Any) -> None:
     raise RuntimeError(f"{object()} is no good")
 
@@ -279,6 +306,7 @@ _ACTIONS: dict[str, Any] = {
     "doomed": _doomed,
     "dies": _dies,
     "grip": _grip,
+    "fell": _fell,
     "surrogate": lambda of, result, trace, *_: ({**result, "name": "\ud800"}, trace),
 }
 

@@ -82,7 +82,7 @@ FATES = {
 
 
 def test_a_trial_that_ends_badly_costs_itself_only(tmp_path):
-    study = FakeGrid(does=tuple(FATES), ms=(10,), seeds=2)
+    study = FakeGrid(does=tuple(FATES), ms=(10,), seeds=1)
     _, summary = run(study, tmp_path, limit=2.0)
     errors = {does: set() for does in FATES}
     for each in summary.rows.values():
@@ -160,7 +160,7 @@ def test_ticks_tell_what_runs_and_how_far_it_is(tmp_path):
 
 
 @pytest.fixture
-def started(monkeypatch):
+def started(no_warm_workers, monkeypatch):
     """The workers as they are started."""
     workers = []
     original = child.Child.__init__

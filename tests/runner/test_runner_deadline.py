@@ -8,11 +8,11 @@ from whyconv.runner.coordinator import complete
 
 
 def test_a_run_ends_in_time_and_the_next_one_goes_on(tmp_path):
-    study = FakeGrid(seeds=30, sleep=0.3)
+    study = FakeGrid(seeds=30, sleep=0.1)
     complete(FakeGrid(seeds=1), tmp_path / "warm", options(workers=1))
     began = time.monotonic()
-    summary = complete(study, tmp_path, options(seconds=5.0, workers=1))
-    assert time.monotonic() - began < 8.0
+    summary = complete(study, tmp_path, options(seconds=2.0, workers=1))
+    assert time.monotonic() - began < 5.0
     assert len(summary.points) == len(study.plan({})) and 0 < len(summary.rows) < len(summary.points)
     kept = dict(summary.rows)
     whole = completed(study, tmp_path, options(workers=1))

@@ -37,6 +37,13 @@ def test_what_is_different_is_told(mixed):
     assert planned.differences == (f"cpu: an abacus, here {environment.describe()['cpu']}",)
 
 
+def test_the_environment_of_a_dead_worker_is_not_compared(mixed):
+    with Store.open(mixed[1]) as store:
+        store.put(row(trial(seed=2), environment=store.record_environment({})), 0.1)
+    _, planned = run(*mixed)
+    assert len(planned.differences) == 1 and planned.differences[0].startswith("cpu: an abacus")
+
+
 def test_rows_from_elsewhere_are_computed_anew_if_asked_for(mixed):
     summary, planned = run(*mixed, strict_environment=True)
     assert (planned.reused, planned.other_environment, summary.ran) == (1, 0, 2)

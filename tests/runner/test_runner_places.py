@@ -17,6 +17,8 @@ from whyconv.runner.events import Finished
 from whyconv.runner.pool import Errand, Pool
 from whyconv.runner.store import Store
 
+pytestmark = pytest.mark.usefixtures("no_warm_workers")
+
 
 @pytest.fixture
 def pids(monkeypatch):

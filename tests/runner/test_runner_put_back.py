@@ -11,6 +11,8 @@ from whyconv.runner.coordinator import complete
 from whyconv.runner.events import Finished, PutBack, Tick
 from whyconv.runner.store import Store
 
+pytestmark = pytest.mark.usefixtures("no_warm_workers")
+
 
 @pytest.fixture
 def dying(tmp_path, monkeypatch):

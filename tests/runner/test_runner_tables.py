@@ -9,7 +9,7 @@ from runner_fakes import FakeGrid, options, row, trial
 
 from whyconv.api import open_runs
 from whyconv.cli import terminal
-from whyconv.cli.main import _json, _run_as_json
+from whyconv.cli.json_output import json_text, run_as_data
 from whyconv.report.assemble import section
 from whyconv.report.html import Page, render
 from whyconv.runner.coordinator import complete
@@ -63,7 +63,7 @@ def test_json_has_nothing_but_finite_numbers(done):
     def refuse(name):
         raise AssertionError(name)
 
-    told = json.loads(_json(_run_as_json(done)), parse_constant=refuse)
+    told = json.loads(json_text(run_as_data(done)), parse_constant=refuse)
     assert told["outcome"] == "value"
     assert told["tables"][TITLE] == [
         {"arm": "a", "m*": "421 [380, 460]", "low": 0.5, "seconds": 4.0},
@@ -76,8 +76,12 @@ def test_json_has_no_infinity_among_the_numbers_either(done, monkeypatch):
     numbers = {"exponent": math.inf, "gap": 0.5, "told": "inf"}
     judged = Judgement(Evidence("consistent", numbers), Evidence("fails"))
     monkeypatch.setattr(Telling, "judge", lambda self, table: judged)
-    assert json.loads(_json(_run_as_json(done)))["numbers"] == {"exponent": None, "gap": 0.5, "told": "inf"}
-    assert json.loads(_json([{"numbers": {"low": -math.inf}}])) == [{"numbers": {"low": None}}]
+    assert json.loads(json_text(run_as_data(done)))["numbers"] == {
+        "exponent": None,
+        "gap": 0.5,
+        "told": "inf",
+    }
+    assert json.loads(json_text([{"numbers": {"low": -math.inf}}])) == [{"numbers": {"low": None}}]
 
 
 @pytest.fixture
@@ -168,8 +172,8 @@ def test_the_page_shows_them_open_below_the_figures(done):
     text = render(Page("t", sections=[section(done)]))
     assert TITLE in text
     assert text.index(TITLE) < text.index("Mean value with 95 % intervals") < text.index("Settings")
-    assert "<td>421 [380, 460]</td>" in text and text.count('<td class="number">–</td>') == 2
-    assert '<td class="number">∞</td>' in text
+    assert '<td data-label="m*">421 [380, 460]</td>' in text and text.count('">–</td>') == 2
+    assert '">∞</td>' in text
     assert "<details" not in text[: text.index(TITLE)]
 
 

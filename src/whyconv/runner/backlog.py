@@ -58,6 +58,13 @@ class Backlog:
                 kinds.pop(kind, None)
         return job
 
+    def further(self, worker: Hashable, kind: str, most: int) -> list[Job]:
+        """Up to so many more jobs of the kind that this worker has just taken."""
+        jobs: list[Job] = []
+        while len(jobs) < most and kind in self._waiting and next(iter(self._own[worker])) == kind:
+            jobs.append(self.take(worker))
+        return jobs
+
     def forget(self, worker: Hashable) -> None:
         """A worker has ended, and its compiled programs with it."""
         compiled = self._compiled.pop(worker, set())

@@ -7,16 +7,18 @@ reads the rows, makes the plan, and runs the trials that have none.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
+from functools import cache
+from itertools import islice
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from whyconv import registry, system
 from whyconv.errors import UserError
-from whyconv.runner import checkpoint, environment, fit
+from whyconv.runner import checkpoint, environment
 from whyconv.runner.database import FILE
 from whyconv.runner.events import (
     Event,
@@ -35,6 +37,8 @@ from whyconv.runner.planning import Planner
 from whyconv.runner.pool import Errand, Outcome
 from whyconv.runner.reasons import Reasons
 from whyconv.runner.store import Store
+from whyconv.runner.stored import Stored
+from whyconv.studies.lazily import ByKey, CellPlan, Part, Trials
 from whyconv.tasks import StreamedTask
 from whyconv.text import labelled
 from whyconv.trial import Row
@@ -45,6 +49,8 @@ if TYPE_CHECKING:
 
 TICK_SECONDS = 0.5
 """Progress is reported this often."""
+WAITING = 5000
+"""Trials that wait at the place; enough to keep a thousand workers busy with what they have compiled."""
 
 
 def complete(
@@ -82,28 +88,45 @@ def _complete(
             f"{study.name} plans no trial with these settings; give it at least one arm and value."
         )
     if new:
-        workers = fit.workers(planner.ahead(planned, {}), folder, options)  # refused before there is a store
-        place.start(errand, min(workers, len({point.trial.key for point in planned})))
+        workers = place.fitting(
+            planner.ahead(planned, {}), folder, options
+        )  # refused before there is a store
+        place.start(errand, min(workers, len(_by_key(planned))))
     if not folder.exists():
         _fetch(planned)
     with Store.open(folder) as store:
         if store.repair is not None:
             watch(Repaired(store.repair))
-        run = _Run(study, planner, store, options, watch, deadline)
+        run = _Run(study, planner, store, options, watch, place, deadline)
         try:
-            return run.complete(place, errand)
+            return run.complete(errand)
         except KeyboardInterrupt:
             raise Interrupted(run.done, len(run.points)) from None
         finally:
             run.tidy()
 
 
-def _fetch(points: Iterable[Point]) -> None:
-    """Fetch the data of these trials once, before the workers need it."""
+def _by_key(points: Sequence[Point]) -> Mapping[str, Point]:
+    """Points by the keys of their trials; of two that share a trial the first, which is run once."""
+    if isinstance(points, CellPlan):
+        return points.by_key
+    found: dict[str, Point] = {}
+    for point in points:
+        found.setdefault(point.trial.key, point)
+    return found
+
+
+def _fetch(points: Iterable[Point]) -> list[StreamedTask]:
+    """Fetch the data of these trials once, before the workers need it; a task for each set."""
+    if isinstance(points, CellPlan):
+        points = points.samples()
+    elif isinstance(points, Part):
+        points = [point for point, _ in points.counted()]
     tasks = (point.trial.task for point in points)
     streamed = {task.data_digest(): task for task in tasks if isinstance(task, StreamedTask)}
     for task in streamed.values():
         task.fetch()
+    return list(streamed.values())
 
 
 class _Run:
@@ -116,10 +139,11 @@ class _Run:
         store: Store,
         options: Options,
         watch: Callable[[Event], None],
+        place: Place,
         deadline: float = inf,
     ) -> None:
         self._study, self._planner, self._deadline = study, planner, deadline
-        self._store, self._options, self._watch = store, options, watch
+        self._store, self._options, self._watch, self._place = store, options, watch, place
         found = store.contents() if store.found is None else store.found
         stored, damaged = found.rows(), store.repair.lost if store.repair else frozenset()
         self._here = environment.describe()
@@ -132,27 +156,31 @@ class _Run:
         checkpoint.sweep(store.folder, failed.union(self._rows))
         others = self._has_other_settings(found.runs())
         self._reasons = Reasons(stored.values(), failed, damaged, others, elsewhere)
-        self.points: dict[str, Point] = {}
+        self.points: Mapping[str, Point] = {}
+        self._slim = False
+        """Whether the plan is so long that rows stay on disk."""
         self.done = 0
         self._workers = 1
 
-    def complete(self, place: Place, errand: Errand) -> Summary:
-        planned = self._plan()
-        _fetch(self._missing())
+    def complete(self, errand: Errand) -> Summary:
+        planned, place = self._plan(), self._place
+        needs = tuple(_fetch(self._missing()))
         if any(not self._foreign(row) for row in self._rows.values()):
             self._recorded(self._here)  # its description may have been lost with a damaged page
         files = [{"file": Path(file).name, "digest": registry.file_digest(file)} for file in errand.loads]
         self._store.record_run(self._study, self._options.preset, files, self._options.command)
         missing = self._missing()
         if missing:
-            place.begin(errand, self._workers)
+            place.begin(replace(errand, needs=needs), self._workers)
         while missing and not self._late:
-            self._run(missing, place)
+            self._run(missing)
             if self._late:
                 place.clear()
             planned = self._plan()
             missing = self._missing()
         self._store.check_in_place()
+        if self._slim:
+            return Summary(planned, Stored(self._store.folder, self.points))
         return Summary(planned, {key: self._rows[key] for key in self.points if key in self._rows})
 
     @property
@@ -161,7 +189,8 @@ class _Run:
         return time.monotonic() >= self._deadline
 
     def tidy(self) -> None:
-        """Remove an empty folder of checkpoints and an empty log."""
+        """End running trials; remove an empty folder of checkpoints and an empty log."""
+        self._place.clear()
         folder = self._store.folder
         with suppress(OSError):
             (folder / checkpoint.FOLDER).rmdir()
@@ -169,31 +198,32 @@ class _Run:
             if (folder / "workers.log").stat().st_size == 0:
                 (folder / "workers.log").unlink()
 
-    def _plan(self) -> list[Point]:
-        """Ask the study for its plan; two points may share a trial, which is run once."""
+    def _plan(self) -> Sequence[Point]:
+        """Ask the study for its plan."""
         planned = self._planner.plan(self._rows)
         first = not self.points
-        self.points = {}
-        for point in planned:
-            self.points.setdefault(point.trial.key, point)
+        self._slim = isinstance(planned, CellPlan)
+        if first or not self._slim:
+            self.points = _by_key(planned)
         missing = self._missing()
         self.done = len(self.points) - len(missing)
         if missing and first:
-            self._workers = fit.workers(
-                self._planner.ahead(planned, self._rows), self._store.folder, self._options
-            )
+            ahead = Trials(missing) if isinstance(missing, Part) else self._planner.ahead(planned, self._rows)
+            self._workers = self._place.fitting(ahead, self._store.folder, self._options)
         if missing or first:
+            new = Trials(missing) if isinstance(missing, Part) else tuple(each.trial for each in missing)
             reused = [self._rows[key] for key in self.points if key in self._reusable]
             self._watch(
                 Planned(
                     total=len(self.points),
                     reused=len(reused),
                     kept_failed=sum(row.status == "failed" for row in reused),
-                    new_by_reason=self._reasons.count(point.trial for point in missing),
+                    new_by_reason=self._reasons.count(new),
                     other_environment=sum(map(self._foreign, reused)),
                     differences=self._differences(reused),
                     workers=self._workers,
-                    new=tuple(point.trial for point in missing),
+                    standing=self._place.standing(),
+                    new=new,
                     kept=frozenset(self._rows.keys() & self.points),
                     outlook=self._planner.outlook,
                 )
@@ -205,7 +235,8 @@ class _Run:
 
     def _differences(self, rows: Iterable[Row]) -> tuple[str, ...]:
         """How the environments that these rows come from differ from this one."""
-        others = {row.environment for row in rows if self._foreign(row)} & self._environments.keys()
+        known = {name for name, about in self._environments.items() if about}  # of a dead worker nothing is
+        others = {row.environment for row in rows if self._foreign(row)} & known
         found = (environment.differences(self._here, self._environments[other]) for other in sorted(others))
         return tuple(dict.fromkeys(f"{name}: {how}" for one in found for name, how in one.items()))
 
@@ -217,13 +248,15 @@ class _Run:
             self._store.record_environment(described)
         return name
 
-    def _missing(self) -> list[Point]:
+    def _missing(self) -> Sequence[Point]:
+        if isinstance(self.points, ByKey):
+            return self.points.without(self._rows)
         return [point for key, point in self.points.items() if key not in self._rows]
 
-    def _run(self, missing: list[Point], place: Place) -> None:
+    def _run(self, missing: Sequence[Point]) -> None:
         """Run the trials. Rows are kept in the order in which trials end, and do not depend on it."""
-        for point in missing:
-            place.submit(point.trial.key, point.trial.canonical(), point.trial.program)
+        place, waiting = self._place, iter(missing)
+        self._submit(waiting)
         batch, next_tick = _Batch(self._keep), 0.0
         with system.deferred_interrupt() as interrupted:
             while place.unfinished or batch.outcomes:
@@ -234,19 +267,26 @@ class _Run:
                     raise
                 failed = [each for each in batch.outcomes if each.status == "failed"]
                 late = self._late
+                self._submit(waiting)
                 last = interrupted() or late or not place.unfinished or (failed and self._options.fail_fast)
                 if last or batch.patience == 0:
                     batch.write()
                 if failed and self._options.fail_fast:
-                    raise self._stopped(self._rows[failed[0].key])
+                    raise self._stopped(failed[0])
                 if interrupted() or late:
                     break
                 if time.monotonic() >= next_tick:
                     next_tick = time.monotonic() + TICK_SECONDS
                     running = place.running().items()
-                    self._watch(Tick([(self.points[key].labels, fraction) for key, fraction in running]))
+                    told = [(self.points[key].labels, fraction) for key, fraction in running]
+                    self._watch(Tick(told, place.standing()))
         if interrupted():
             raise KeyboardInterrupt
+
+    def _submit(self, waiting: Iterator[Point]) -> None:
+        """Have some thousand trials wait at the place; of a longer plan the others wait as numbers."""
+        for point in islice(waiting, max(0, WAITING - self._place.unfinished)):
+            self._place.submit(point.trial.key, point.trial.canonical(), point.trial.program)
 
     def _measured(self, outcomes: list[Outcome]) -> list[Outcome]:
         """The trials that have ended; those that were put back are only reported."""
@@ -262,8 +302,9 @@ class _Run:
         rows = [self._row(outcome) for outcome in outcomes]
         entries = [(row, row.seconds, outcome.traceback) for row, outcome in zip(rows, outcomes, strict=True)]
         firsts = self._store.put_all(entries)  # raises if the folder is gone
-        for row, first_at in zip(rows, firsts, strict=True):
-            self._rows[row.key] = replace(row, first_at=first_at)
+        rows = [replace(row, first_at=first_at) for row, first_at in zip(rows, firsts, strict=True)]
+        for row in rows:
+            self._rows[row.key] = _slim(row) if self._slim else row
             checkpoint.Checkpoint(self._store.folder / checkpoint.FOLDER / f"{row.key}.npz").discard()
         for row in rows:
             self.done += 1
@@ -276,6 +317,7 @@ class _Run:
                     error=row.error,
                     done=self.done,
                     total=len(self.points),
+                    row=row,
                 )
             )
 
@@ -294,16 +336,26 @@ class _Run:
             seconds=outcome.seconds,
         )
 
-    def _stopped(self, row: Row) -> TrialFailed:
-        labels = labelled(self.points[row.key].labels)
+    def _stopped(self, outcome: Outcome) -> TrialFailed:
+        labels = labelled(self.points[outcome.key].labels)
         return TrialFailed(
-            f"the trial {labels} failed ({row.error}); the other rows are kept: run without --fail-fast to "
-            "continue."
+            f"the trial {labels} failed ({outcome.error}); the other rows are kept: run without "
+            "--fail-fast to continue."
         )
 
     def _has_other_settings(self, runs: Iterable[RunRecord]) -> bool:
         settings = [run.settings for run in runs if run.study == self._study.name]
         return bool(settings) and self._study.canonical() not in settings
+
+
+def _slim(row: Row) -> Row:
+    """What a long run remembers of a row that is on disk: one object for all that are alike."""
+    return _slim_row("ok" if row.status == "ok" else "failed", row.environment)
+
+
+@cache
+def _slim_row(status: Literal["ok", "failed"], environment: str) -> Row:
+    return Row("", "", {}, {}, status, environment=environment)
 
 
 class _Batch:

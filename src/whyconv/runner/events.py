@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
 from whyconv.errors import UserError
+from whyconv.runner.standing import Standing
 
 if TYPE_CHECKING:
     from whyconv.runner.salvage import Repair
@@ -63,7 +64,7 @@ class Planned:
     """How many trials are about to run, by the reason why they have no row."""
     other_environment: int
     """How many of the reused rows were computed in another environment."""
-    new: tuple[Trial, ...] = field(default=(), compare=False, repr=False)
+    new: Sequence[Trial] = field(default=(), compare=False, repr=False)
     """The trials that are about to run."""
     kept: frozenset[str] = field(default=frozenset(), compare=False, repr=False)
     """The keys of the plan's trials that have a row."""
@@ -73,6 +74,8 @@ class Planned:
     """How those other environments differ, in words."""
     workers: int = field(default=1, compare=False)
     """How many trials run at a time."""
+    standing: Standing = field(default=Standing(1), compare=False)
+    """The place where they run."""
 
 
 @dataclass(frozen=True)
@@ -86,6 +89,8 @@ class Finished:
     error: str
     done: int
     total: int
+    row: Row | None = field(default=None, compare=False, repr=False)
+    """The row itself, for those who show it at once."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +107,7 @@ class Tick:
     """The running trials and how far each of them is (0 to 1); about twice per second."""
 
     running: list[tuple[Labels, float]]
+    standing: Standing = field(default=Standing(1))
 
 
 @dataclass(frozen=True)
@@ -118,7 +124,7 @@ Event = Repaired | Planned | Finished | PutBack | Tick
 class Summary:
     """A study that is complete, or whose time was up: its points in plan order, and the rows there are."""
 
-    points: list[Point]
+    points: Sequence[Point]
     rows: Mapping[str, Row]
 
 

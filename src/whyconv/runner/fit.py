@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterable
+from collections.abc import Sequence, Sized
 from pathlib import Path
 
 from whyconv import system
 from whyconv.errors import UserError
 from whyconv.runner.events import Options
-from whyconv.runner.forecast import footprint
+from whyconv.runner.forecast import counted, footprint
 from whyconv.trial import Trial
 
 ROW_BYTES = 2_000
@@ -21,7 +21,7 @@ STORE_BYTES = 10_000_000
 ANYWAY = "or run it anyway with --force."
 
 
-def workers(trials: Iterable[Trial], folder: Path, options: Options) -> int:
+def workers(trials: Sequence[Trial], folder: Path, options: Options) -> int:
     """How many workers to use: ``options.workers``, or one per core, or fewer if memory is short.
 
     Refuses trials that do not fit into cores, free memory or free disk, unless ``options.force``.
@@ -29,14 +29,20 @@ def workers(trials: Iterable[Trial], folder: Path, options: Options) -> int:
     asked, there = options.workers, system.cores()
     if options.force:
         return asked or there
-    todo = list(trials)
+    todo = trials
     if asked is not None and asked > there:
         raise UserError(f"workers = {asked} was given; give at most {there}, one for every core, {ANYWAY}")
     _disk(len(todo), folder)
     return _memory(todo, asked or there, asked is None)
 
 
-def _memory(todo: list[Trial], wanted: int, fewer: bool) -> int:
+def disk(todo: Sized, folder: Path, options: Options) -> None:
+    """Refuse more rows than the disk has room for, unless ``options.force``."""
+    if not options.force:
+        _disk(len(todo), folder)
+
+
+def _memory(todo: Sequence[Trial], wanted: int, fewer: bool) -> int:
     """Counts the largest trial for every worker, since any of them may get it."""
     free, each = system.free_memory(), footprint(todo)
     busy = min(wanted, max(1, len(todo)))
@@ -48,7 +54,7 @@ def _memory(todo: list[Trial], wanted: int, fewer: bool) -> int:
         raise UserError(f"{needed}; give at most {fitting}, {ANYWAY}")
     raise UserError(
         f"{needed}, too little for even one; take fewer examples (the largest m is "
-        f"{max(trial.m for trial in todo):,}) or a smaller network, {ANYWAY}"
+        f"{max(trial.m for trial, _ in counted(todo)):,}) or a smaller network, {ANYWAY}"
     )
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from whyconv.studies.lazily import Trials
 from whyconv.trial import Trial
 
 RATE = 2e10
@@ -17,6 +18,8 @@ COMPILE_SECONDS = 4.0
 """Compiling the programs of one (task shape, network, learner), once per worker."""
 WORKER_BYTES = 4.5e8
 """A worker with its imports and small programs (0.36 GB measured), and some reserve."""
+COORDINATED = 400.0
+"""Trials per second that one coordinator is to hand out and write, whatever the number of slots: a goal."""
 STOCK_BYTES = 2e8
 """Images in memory, as bytes: once as read, once for the compiled programs."""
 
@@ -39,18 +42,48 @@ def seconds(trial: Trial) -> float:
 
 def forecast(trials: Iterable[Trial], workers: int) -> Forecast:
     """Time and memory of trials that have not run yet."""
-    todo = list({trial.key: trial for trial in trials}.values())
-    workers = max(1, min(workers, len(todo)))
-    costs = [trial.learner.cost(trial.form, trial.task.shape, trial.m) for trial in todo]
-    programs = {trial.program for trial in todo}
+    todo = counted(trials)
+    total = sum(number for _, number in todo)
+    workers = max(1, min(workers, total))
+    costs = [(trial.learner.cost(trial.form, trial.task.shape, trial.m), number) for trial, number in todo]
+    programs = {trial.program for trial, _ in todo}
     fixed = (START_SECONDS + COMPILE_SECONDS * len(programs)) if todo else 0.0
-    typical = sum(TRIAL_SECONDS + cost.flops / RATE for cost in costs) / workers
-    longest = sum(TRIAL_SECONDS + cost.flops_limit / RATE for cost in costs) / workers
-    return Forecast(len(todo), workers, fixed + typical, fixed + longest, workers * footprint(todo))
+    typical = sum(number * (TRIAL_SECONDS + cost.flops / RATE) for cost, number in costs) / workers
+    longest = sum(number * (TRIAL_SECONDS + cost.flops_limit / RATE) for cost, number in costs) / workers
+    memory = workers * footprint(trial for trial, _ in todo)
+    return Forecast(total, workers, fixed + typical, fixed + longest, memory)
+
+
+class Costs:
+    """The typical seconds of trials by key, and in ``total``."""
+
+    def __init__(self, trials: Iterable[Trial]) -> None:
+        self._group = trials.group if isinstance(trials, Trials) else str
+        todo = counted(trials)
+        self._seconds = {self._group(trial.key): seconds(trial) for trial, _ in todo}
+        self.total = sum(number * self._seconds[self._group(trial.key)] for trial, number in todo)
+
+    def __getitem__(self, key: str) -> float:
+        return self._seconds[self._group(key)]
+
+
+def counted(trials: Iterable[Trial]) -> list[tuple[Trial, int]]:
+    """Trials with the number of those that cost the same; a long plan has one for each of its cells."""
+    if isinstance(trials, Trials):
+        return trials.counted()
+    return [(trial, 1) for trial in {trial.key: trial for trial in trials}.values()]
+
+
+def on_cluster(trials: Iterable[Trial], slots: int) -> Forecast:
+    """The same on the slots of a cluster, whose one coordinator writes so many rows per second at most."""
+    guess = forecast(trials, slots)
+    least = guess.trials / COORDINATED
+    return replace(guess, seconds=max(guess.seconds, least), seconds_limit=max(guess.seconds_limit, least))
 
 
 def footprint(trials: Iterable[Trial]) -> float:
     """Bytes of one worker with the largest of these trials."""
+    trials = [trial for trial, _ in trials.counted()] if isinstance(trials, Trials) else trials
     kinds = {(id(t.task), id(t.network), id(t.learner), t.m): t for t in trials}  # whatever the seed
     return WORKER_BYTES + max(map(memory, kinds.values()), default=0.0)
 

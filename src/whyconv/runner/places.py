@@ -10,19 +10,36 @@ from __future__ import annotations
 import atexit
 import os
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from whyconv import system
 from whyconv.runner.pool import Errand, Outcome, Pool
+from whyconv.runner.standing import Standing
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from whyconv.runner.events import Options
+    from whyconv.trial import Trial
 
 IDLE_SECONDS = 60.0
 """Workers that nobody uses end after this time."""
 
 
 class Place(Protocol):
-    """Runs trials: :class:`whyconv.runner.pool.Pool` here, others elsewhere."""
+    """Runs trials: :class:`whyconv.runner.pool.Pool` here, :class:`whyconv.runner.cluster.place.DaskPlace`
+    on a cluster.
+    """
+
+    def fitting(self, todo: Sequence[Trial], folder: Path, options: Options) -> int:
+        """How many of these trials run at a time; refuses what does not fit."""
+        ...
+
+    def standing(self) -> Standing:
+        """How large the place is now, and what there is to say about it."""
+        ...
 
     def begin(self, errand: Errand, workers: int) -> None:
         """Take up an errand with up to ``workers`` trials at a time; what is left of another is dropped."""

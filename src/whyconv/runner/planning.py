@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from whyconv.studies import good
+from whyconv.studies import Study, good
+from whyconv.studies.lazily import CellPlan, Trials
 
 if TYPE_CHECKING:
-    from whyconv.studies import Point, Study
+    from whyconv.studies import Point
     from whyconv.trial import Row, Trial
+
+LAZY_ABOVE = 5000
+"""Trials in a plan of cells that stays lazy."""
 
 
 class Planner:
     """The plan of a study, reused if it was made from the same rows or without reading any.
 
-    100,000 trials take seconds.
+    A long plan of cells, which reads no rows, stays lazy (:mod:`whyconv.studies.lazily`): a million trials
+    take seconds and 200 bytes each.
     """
 
     def __init__(self, study: Study) -> None:
         self._study = study
-        self._points: list[Point] = []
+        self._points: Sequence[Point] = []
         self._made_from: frozenset[str] | None = None
         """The keys of the rows that the latest plan was made from; None: there is no plan yet."""
         self._fixed = False
+        if type(study).plan is Study.plan and sum(len(cell.seeds) for cell in study.cells()) > LAZY_ABOVE:
+            self._points, self._fixed = CellPlan(study.cells()), True
 
-    def plan(self, rows: Mapping[str, Row]) -> list[Point]:
+    def plan(self, rows: Mapping[str, Row]) -> Sequence[Point]:
         """The plan given these rows; failed ones are hidden from the study."""
         if self._fixed:
             return self._points
@@ -37,8 +44,10 @@ class Planner:
             self._fixed = not shown.seen
         return self._points
 
-    def ahead(self, points: list[Point], rows: Mapping[str, Row]) -> list[Trial]:
+    def ahead(self, points: Sequence[Point], rows: Mapping[str, Row]) -> Sequence[Trial]:
         """The trials without a row that are planned or, in an adaptive study, expected."""
+        if isinstance(points, CellPlan):
+            return Trials(points.by_key.without(rows))
         trials = [*(point.trial for point in points), *self.outlook]
         return [trial for trial in trials if trial.key not in rows]
 

@@ -17,19 +17,25 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from whyconv import registry, system
 from whyconv.errors import UserError
-from whyconv.runner import checkpoint
+from whyconv.runner import checkpoint, fit
 from whyconv.runner.backlog import Backlog
 from whyconv.runner.child import Child
 from whyconv.runner.folder import as_user_error, refuse_odd
+from whyconv.runner.standing import Standing
 from whyconv.runner.worker import surroundings
+from whyconv.tasks import StreamedTask
+
+if TYPE_CHECKING:
+    from whyconv.runner.events import Options
+    from whyconv.trial import Trial
 
 START_SECONDS = 300.0
 """Kill a worker that is not ready after this many seconds."""
@@ -73,6 +79,8 @@ class Errand:
     """What makes a trial of its spec; anything with a ``key`` will do."""
     kept: Path | None = None
     """The folder with data kept beside rows, if it is another."""
+    needs: tuple[StreamedTask, ...] = ()
+    """The tasks that read data, one for each set; a place elsewhere looks for them before it runs trials."""
 
     def loaded(self) -> list[Any]:
         """What workers that can be used again must have in common: Python's path, and the files' digests."""
@@ -82,6 +90,10 @@ class Errand:
         """The first lines that a worker reads: Python's path, what it loads, and what to get ready for."""
         hello = {"loads": self.loads, "execute": self.execute, "parent": os.getpid()}
         return f"{json.dumps(sys.path)}\n{json.dumps(hello)}\n".encode()
+
+    def kept_files(self) -> list[Path]:
+        """The files of data that are kept with the rows, and nowhere else."""
+        return [path for task in self.needs for path in task.kept_files()]
 
     def job(self) -> dict[str, str]:
         """What is sent with every trial."""
@@ -106,6 +118,13 @@ class Pool:
         """What workers print outside of trials."""
         self._start_as: tuple[bytes, Mapping[str, str]] = b"", {}
         self._started_with: tuple[list[Any], Mapping[str, str]] = [], {}
+
+    def fitting(self, todo: Sequence[Trial], folder: Path, options: Options) -> int:
+        """One per core, or fewer; see :func:`whyconv.runner.fit.workers`."""
+        return fit.workers(todo, folder, options)
+
+    def standing(self) -> Standing:
+        return Standing(self._size)
 
     def begin(self, errand: Errand, workers: int) -> None:
         """Take up an errand with up to ``workers`` processes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Set, Sized
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -38,6 +38,9 @@ class Reasons:
 
     def count(self, trials: Iterable[Trial]) -> dict[str, int]:
         """The number of trials per reason, the most frequent first."""
+        if not (self._damaged or self._failed or self._elsewhere or self._by_stem):
+            number = len(trials) if isinstance(trials, Sized) else sum(1 for _ in trials)
+            return {self._otherwise: number} if number else {}
         return dict(Counter(self.reason(trial) for trial in trials).most_common())
 
     def reason(self, trial: Trial) -> str:

@@ -183,6 +183,15 @@ class Store:
                 sealed("runs", *values),
             )
 
+    def adopt(self, other: Contents) -> None:
+        """Add the environments and the runs of another store, those that are not here yet."""
+        with self._transaction() as connection:
+            for table in ("environments", "runs"):
+                marks = ", ".join("?" * database.width(table))
+                connection.executemany(
+                    f"INSERT OR IGNORE INTO {table} VALUES ({marks})", map(tuple, other.records[table])
+                )
+
     def _catch_up(self, found: Contents) -> None:
         """List rows that were committed but not listed, because their writer was killed just then."""
         acknowledged, forms = Acknowledged(self.folder), found.forms()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -66,8 +66,11 @@ class Cell:
         """One trial for every seed."""
         values = {"task": self.task, "network": self.network, "learner": self.learner, "m": self.m}
         values |= {"test_size": self.test_size, "exact": self.exact, "risk": self.risk}
-        arm = f"arm {self.labels['arm']}"
-        return [Point(self.labels, checked(Trial, {**values, "seed": seed}, arm)) for seed in self.seeds]
+        if not self.seeds:
+            return []
+        first = checked(Trial, {**values, "seed": self.seeds[0]}, f"arm {self.labels['arm']}")
+        others = (first.seeded(seed) for seed in self.seeds[1:])
+        return [Point(self.labels, trial) for trial in (first, *others)]
 
 
 @dataclass(frozen=True)
@@ -138,6 +141,8 @@ class Study(Piece):
     """What the control does where the study is *consistent*, after "control:"."""
     rule: ClassVar[str] = ""
     """What is held fixed and a reader of the figure must know: stopping rule, initial scale."""
+    needs_data: ClassVar[bool] = False
+    """Whether its settings alone cannot build it: it asks about data of a user."""
     presets: ClassVar[Mapping[str, Mapping[str, Any]]]
     """Overrides by name; ``quick`` takes a minute or so, ``paper`` has the paper's sizes."""
 
@@ -199,6 +204,15 @@ class Study(Piece):
         """The data the study reads, in a sentence shown before a run; empty if it reads none."""
         return ""
 
+    @classmethod
+    def carries(cls, values: Mapping[str, Any], path: str) -> list[str]:
+        """Where else a user's assignment to ``path`` goes: to controls, which must differ in nothing else.
+
+        ``values`` are the fields before the assignment.
+        """
+        del values, path
+        return []
+
     def unjudged(self) -> str:
         """Why results of these settings are shown but not judged, in a sentence; empty if they are judged."""
         return ""
@@ -227,7 +241,7 @@ class Study(Piece):
         """SVG pictures by title that explain the setting; they show no measurement."""
         return {}
 
-    def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
+    def table(self, points: Sequence[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
         """One line per trial with a good row: labels, seed, the measured columns, and seconds if known."""
         lines = []
         for point in points:

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from whyconv.measure.intervals import Interval
 
 
+PIECES = ("network", "learner")
+"""The fields of an arm that its control shares."""
+
+
 class Arm(Spec):
     """One contestant: a network and a learner; ``task`` may change fields of the study's task for it.
 
@@ -61,6 +65,23 @@ class ArmStudy(Study):
             if arm.matches is not None and (model is None or model.network is None):
                 raise ValueError(f"{name} matches {arm.matches!r}, which is not an arm with a network")
         return arms
+
+    @classmethod
+    def carries(cls, values: Mapping[str, Any], path: str) -> list[str]:
+        """A network or learner that is set for an arm is set for the same arm on a changed task, too."""
+        field, _, rest = path.partition(".")
+        arm, _, place = rest.partition(".")
+        arms = values["arms"]
+        if field != "arms" or arm not in arms or place.partition(".")[0] not in PIECES:
+            return []
+        model = arms[arm]
+        return [
+            f"arms.{name}.{place}"
+            for name, other in arms.items()
+            if other.get("task")
+            and not model.get("task")
+            and all(other.get(part) == model.get(part) for part in PIECES)
+        ]
 
     def cell(self, name: str, labels: Mapping[str, Any], changes: Mapping[str, Any], **more: Any) -> Cell:
         """The cell of an arm, where fields of the task are changed; ``more`` are fields of the cell."""
@@ -108,7 +129,7 @@ class GridStudy(ArmStudy):
         """For every prior a factor in examples, if there is an outcome to ``reach``, and differences."""
         factors, differences = [], []
         for step in self.priors if len(table) else ():
-            if self.reach is not None and (found := self._factor(table, step, self.reach)):
+            if self.reach is not None and (found := factor(table, step, self.outcome, self.reach, self.on())):
                 factors.append(found)
             for place in self.told_at():
                 if found := compared(table, step, self.outcome, self.on(), place):
@@ -116,18 +137,19 @@ class GridStudy(ArmStudy):
         known = [each for each in factors if each.known]
         return [*known, *differences, *(each for each in factors if not each.known)]
 
-    def _factor(self, table: pd.DataFrame, step: Step, reach: float) -> Answer | None:
-        """m* of both arms on the sizes of the grid that both have, from their common seeds."""
-        seeds = sorted(set.intersection(*(set(selected(table, arm=arm)["seed"]) for arm in step[1:])))
-        curves = [
-            Curve.from_table(selected(table, arm=arm), value=self.outcome).complete(seeds)
-            for arm in (step.without, step.given)
-        ]
-        if not seeds or min(len(curve.sizes) for curve in curves) < 2:
-            return None
-        without, given = (sample_complexity(curve, reach, curve.sizes[-1]) for curve in curves)
-        where = f"for a {words(self.outcome)} of {reach:g}"
-        return in_examples(step.prior, (step.without, without), (step.given, given), self.on(), where)
+
+def factor(table: pd.DataFrame, step: Step, outcome: str, reach: float, data: str) -> Answer | None:
+    """m* of both arms on the sizes of the grid that both have, from their common seeds; None without two."""
+    seeds = sorted(set.intersection(*(set(selected(table, arm=arm)["seed"]) for arm in step[1:])))
+    curves = [
+        Curve.from_table(selected(table, arm=arm), value=outcome).complete(seeds)
+        for arm in (step.without, step.given)
+    ]
+    if not seeds or min(len(curve.sizes) for curve in curves) < 2:
+        return None
+    without, given = (sample_complexity(curve, reach, curve.sizes[-1]) for curve in curves)
+    where = f"for a {words(outcome)} of {reach:g}"
+    return in_examples(step.prior, (step.without, without), (step.given, given), data, where)
 
 
 def compared(

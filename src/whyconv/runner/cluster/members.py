@@ -1,0 +1,125 @@
+"""Which Dask workers there are, and which of them are used."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from whyconv.errors import UserError, said
+from whyconv.runner.cluster import nodes
+from whyconv.runner.forecast import footprint
+
+if TYPE_CHECKING:
+    from distributed import Client
+
+    from whyconv.runner.events import Options
+    from whyconv.trial import Trial
+
+LOOK_SECONDS = 1.0
+"""How often the scheduler is asked who is there."""
+SILENT_SECONDS = 30.0
+"""A worker that was not heard of for so long, while others were, gets no work until it is heard again."""
+ALONE_SECONDS = 300.0
+"""End the run after this long without any worker: batch systems and nannies need time for a new one."""
+
+
+class Members:
+    """The workers of a cluster, asked of its scheduler once per second at most."""
+
+    def __init__(self, client: Client, where: str, patience: float = ALONE_SECONDS) -> None:
+        self._client, self._where, self._patience = client, where, patience
+        self.threads: dict[str, int] = {}
+        """The slots of each worker that is used, by its address."""
+        self.refused: set[str] = set()
+        """The addresses of workers that are not used."""
+        self._memory: dict[str, int | None] = {}
+        self._looked = -float("inf")
+        self._seen = time.monotonic()
+
+    @property
+    def slots(self) -> int:
+        return sum(self.threads.values())
+
+    def refuse(self, address: str, why: str) -> None:
+        """Use a worker no more; an error if there is no other, not even one that is silent just now."""
+        self.refused.add(address)
+        self.threads.pop(address, None)
+        if not self.threads and self.refused.issuperset(self._there()):
+            raise UserError(
+                f"the worker {address} {why}; no other worker of {self._where} is left: mend that and run "
+                "the same command again."
+            )
+
+    def admit(self) -> None:
+        """Compare the versions of scheduler and workers with ours, and see what memory there is."""
+        try:
+            there: dict[str, str] = self._client.run_on_scheduler(nodes.versions)  # type: ignore[reportAssignmentType]
+            found: dict[str, Any] = self._client.run(nodes.report, on_error="return")  # type: ignore[reportAssignmentType]
+        except Exception as error:
+            raise UserError(
+                f"the scheduler {self._where} could not be asked for its versions ({said(error)}); install "
+                "whyconv[cluster] there, too, with the same versions as here (requirements.lock)."
+            ) from None
+        others = {f"the scheduler {self._where}": nodes.differing(nodes.versions(), there)}
+        for address, about in found.items():
+            if isinstance(about, BaseException):
+                others[f"the worker {address}"] = f"has no usable whyconv ({said(about)})"
+            else:
+                others[f"the worker {address}"] = nodes.differing(nodes.versions(), about["versions"])
+                self._memory[address] = about["memory"]
+        wrong = [f"{who} {why}" for who, why in others.items() if why]
+        if wrong:
+            more = f" (and {len(wrong) - 3} more)" if len(wrong) > 3 else ""
+            raise UserError(
+                f"{'; '.join(wrong[:3])}{more}: rows would not be comparable; install the same versions "
+                "there (requirements.lock), or stop it."
+            )
+
+    def require_memory(self, todo: Sequence[Trial], options: Options) -> None:
+        """Refuse trials of which a worker cannot hold one for each of its threads, unless forced."""
+        each = footprint(todo)
+        for address, threads in () if options.force else self.threads.items():
+            free = self._memory.get(address)
+            if free is not None and (busy := min(threads, max(1, len(todo)))) * each > free:
+                raise UserError(
+                    f"the worker {address} has {free / 1e9:.1f} GB of free memory for {busy} trials of "
+                    f"{each / 1e9:.1f} GB at a time; start it with --nthreads {max(1, int(free // each))}, "
+                    "or run it anyway with --force."
+                )
+
+    def look(self) -> dict[str, bool]:
+        """See who is there; the workers that were here before and are gone (True) or silent (False)."""
+        if time.monotonic() - self._looked < LOOK_SECONDS + len(self.threads) / 200:
+            return {}
+        there = self._there()
+        self._looked = time.monotonic()
+        before, self.threads = self.threads, self._heard(there)
+        if self.threads:
+            self._seen = time.monotonic()
+        elif time.monotonic() - self._seen > self._patience:
+            raise UserError(
+                f"{self._where} has had no worker for {self._patience:.0f} s; rows so far are kept: start "
+                "workers and run the same command again."
+            )
+        return {address: address not in there for address in before if address not in self.threads}
+
+    def _there(self) -> Mapping[str, Any]:
+        try:
+            return self._client.scheduler_info(n_workers=-1)["workers"]
+        except Exception as error:
+            raise UserError(
+                f"the scheduler {self._where} does not answer any more ({said(error)}); every row "
+                "acknowledged so far is kept: run the same command again to continue."
+            ) from None
+
+    def _heard(self, there: Mapping[str, Any]) -> dict[str, int]:
+        """The slots of the workers that are used: neither refused, nor closing, nor silent."""
+        latest = max((about["last_seen"] for about in there.values()), default=0.0)
+        return {
+            address: about["nthreads"]
+            for address, about in there.items()
+            if address not in self.refused
+            and about["status"] in ("running", "paused")
+            and latest - about["last_seen"] < SILENT_SECONDS
+        }

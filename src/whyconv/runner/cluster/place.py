@@ -1,0 +1,306 @@
+"""The place on a Dask cluster: the coordinator's queue here, chunks of it at the workers.
+
+Dask is told of a few chunks per slot, never of the plan, so that its scheduler has the same to do however
+many trials wait. It moves the chunks of a dead worker to others; a trial may then begin twice, and the first
+outcome counts. Rows are written by the coordinator alone.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
+from uuid import uuid4
+
+from whyconv import system
+from whyconv.errors import UserError, said
+from whyconv.runner import fit
+from whyconv.runner.backlog import Backlog, Job
+from whyconv.runner.cluster import seats
+from whyconv.runner.cluster.chunks import Chunk, Pace
+from whyconv.runner.cluster.errands import Sent
+from whyconv.runner.cluster.members import Members
+from whyconv.runner.pool import Errand, Outcome
+from whyconv.runner.standing import Standing
+from whyconv.text import count
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from distributed import Client
+
+    from whyconv.runner.events import Options
+    from whyconv.trial import Trial
+
+DEATHS = 8
+"""A trial has failed after the deaths of more Dask workers; some are lost every day for other reasons."""
+GATHER_SECONDS = 20.0
+"""Look after the other chunks again if results do not arrive within this time."""
+AGAIN_SECONDS = 0.1
+"""Ask again at most this often for results that are being made again."""
+RESUME = "every row acknowledged so far is kept: run the same command again to continue."
+
+
+class DaskPlace:
+    """Runs trials on the workers of a Dask cluster; ``ending`` is called when it is closed."""
+
+    def __init__(
+        self,
+        client: Client,
+        where: str,
+        members: Members | None = None,
+        ending: Callable[[], None] = lambda: None,
+    ) -> None:
+        self._client, self._where, self._ending = client, where, ending
+        self._members = members or Members(client, where)
+        shown = "dashboard" in client.scheduler_info(n_workers=0)["services"]
+        self._dashboard = f"; dashboard {client.dashboard_link}" if shown else ""
+        self._backlog, self._pace = Backlog(), Pace()
+        self._chunks: dict[str, Chunk] = {}
+        self._open: set[str] = set()
+        """Keys of submitted trials without an outcome."""
+        self._ended: queue.SimpleQueue[str] = queue.SimpleQueue()
+        self._again: list[str] = []
+        """Names of chunks whose results are being made again."""
+        self._asked = 0.0
+        self._progress: dict[str, dict[str, float]] = {}
+        self._deaths: Counter[str] = Counter()
+        self._notes: deque[str] = deque(maxlen=100)
+        self._sent: Sent | None = None
+        self._topic = f"whyconv-{uuid4().hex}"
+        client.subscribe_topic(self._topic, self._hear)
+
+    # -- the contract ---------------------------------------------------------------------------------
+
+    def begin(self, errand: Errand, workers: int) -> None:
+        del workers
+        self.clear()
+        self._sent = Sent(self._client, errand)
+        self._deaths.clear()
+
+    def start(self, errand: Errand, workers: int) -> None:
+        """Nothing: nodes start processes when there is work."""
+
+    def submit(self, key: str, spec: Mapping[str, Any], kind: str) -> None:
+        self._open.add(key)
+        self._backlog.add({"key": key, "spec": spec, "kind": kind})
+
+    @property
+    def unfinished(self) -> int:
+        return len(self._open)
+
+    def running(self) -> dict[str, float]:
+        found = dict[str, float]()
+        for name, trials in list(self._progress.items()):
+            if name in self._chunks:
+                found |= trials
+        return {key: fraction for key, fraction in found.items() if key in self._open}
+
+    def fitting(self, todo: Sequence[Trial], folder: Path, options: Options) -> int:
+        """One trial per thread of every Dask worker that is used; refuses what its memory cannot hold."""
+        fit.disk(todo, folder, options)
+        self._members.require_memory(todo, options)
+        return max(1, self._members.slots)
+
+    def standing(self) -> Standing:
+        there = count(len(self._members.threads), "Dask worker")
+        where = f"{there} of {self._where}{self._dashboard}"
+        return Standing(self._members.slots, where, tuple(self._notes))
+
+    def wait(self, seconds: float) -> list[Outcome]:
+        self._hand_out()
+        outcomes = self._collect(seconds)
+        for address, gone in self._members.look().items():
+            outcomes += self._recall(address, "is gone" if gone else "is not heard of", gone)
+        self._hand_out()
+        return outcomes
+
+    def clear(self) -> None:
+        chunks, self._chunks = self._chunks, {}
+        for address in {chunk.address for chunk in chunks.values()}:
+            self._backlog.forget(address)
+        self._backlog.clear()
+        self._open.clear()
+        self._progress.clear()
+        if self._sent is not None:
+            self._sent.close()
+        if chunks:
+            with suppress(Exception):  # a scheduler that is gone has forgotten them
+                self._client.cancel([chunk.future for chunk in chunks.values()], force=True)
+
+    def close(self) -> None:
+        self.clear()
+        with suppress(Exception):
+            self._client.unsubscribe_topic(self._topic)
+        self._ending()
+
+    # -- handing out ----------------------------------------------------------------------------------
+
+    def _hand_out(self) -> None:
+        """Fill the slots, first of all workers, then a second chunk for each that is soon done."""
+        out = Counter(chunk.address for chunk in self._chunks.values())
+        soon = Counter(chunk.address for chunk in self._chunks.values() if self._soon(chunk))
+        for ahead in (0, 1):
+            for address, threads in self._members.threads.items():
+                while self._backlog and out[address] < threads + (ahead * min(threads, soon[address])):
+                    chunk = self._send(address)
+                    out[address] += 1
+                    soon[address] += self._soon(chunk)
+
+    def _soon(self, chunk: Chunk) -> bool:
+        """Whether a chunk will be done in a moment; nothing waits behind one that a worker may die of."""
+        suspect = chunk.jobs[0]["key"] in self._deaths
+        return not suspect and self._pace.short(chunk.kind, len(chunk.jobs))
+
+    def _send(self, address: str) -> Chunk:
+        first = self._backlog.take(address)
+        size = self._pace.size(first["kind"], len(self._backlog) + 1, self._members.slots)
+        size = 1 if first["key"] in self._deaths else size
+        return self._dispatch([first, *self._backlog.further(address, first["kind"], size - 1)], address)
+
+    def _dispatch(self, jobs: list[Job], address: str) -> Chunk:
+        assert self._sent is not None
+        name = f"whyconv-{uuid4().hex}"
+        chunk = Chunk(name, jobs, address)
+        order = {"name": name, "topic": self._topic, "trials": jobs, **self._sent.order}
+        chunk.future = self._client.submit(
+            seats.perform, json.dumps(order).encode(), self._sent.cargo, key=name, pure=False,
+            workers=[address], allow_other_workers=True,
+        )  # fmt: skip
+        self._chunks[name] = chunk
+        chunk.future.add_done_callback(lambda future: self._ended.put(future.key))
+        return chunk
+
+    def _recall(self, address: str, why: str, gone: bool = False) -> list[Outcome]:
+        """Take back the chunks of a worker that is gone, refused or silent; what it still says is ignored."""
+        self._backlog.forget(address)
+        outcomes, chunks = (
+            list[Outcome](),
+            [each for each in self._chunks.values() if each.address == address],
+        )
+        trials = count(sum(len(chunk.jobs) for chunk in chunks), "trial")
+        self._notes.append(f"the worker {address} {why}; {trials} of it will be tried elsewhere")
+        for chunk in chunks:
+            self._drop(chunk)
+            chunk.future.cancel(force=True)
+            if gone:
+                outcomes += self._lost(chunk)
+            else:
+                self._put_back(chunk)
+        return outcomes
+
+    def _lost(self, chunk: Chunk) -> list[Outcome]:
+        """The Dask worker of a chunk died: try its trials again, one by one, but not for ever."""
+        outcomes, seconds = list[Outcome](), time.monotonic() - chunk.sent
+        for job in reversed([job for job in chunk.jobs if job["key"] in self._open]):
+            self._deaths[job["key"]] += 1
+            if self._deaths[job["key"]] <= DEATHS:
+                self._backlog.add(job, first=True)
+            else:
+                self._open.discard(job["key"])
+                how = f"{self._deaths[job['key']]} Dask workers died while it ran"
+                outcomes.append(Outcome(job["key"], "failed", seconds, error=how))
+        return outcomes
+
+    def _put_back(self, chunk: Chunk) -> None:
+        for job in reversed(chunk.jobs):
+            if job["key"] in self._open:
+                self._backlog.add(job, first=True)
+
+    def _drop(self, chunk: Chunk) -> None:
+        del self._chunks[chunk.name]
+        self._progress.pop(chunk.name, None)
+
+    # -- what comes back ------------------------------------------------------------------------------
+
+    def _hear(self, event: tuple[float, Mapping[str, dict[str, float]]]) -> None:
+        """A Dask worker tells how far its trials are (in a thread of the client)."""
+        self._progress.update((name, told) for name, told in event[1].items() if name in self._chunks)
+
+    def _collect(self, seconds: float) -> list[Outcome]:
+        """The outcomes of chunks that have ended; waits for the first one."""
+        outcomes, good = list[Outcome](), list[Chunk]()
+        names = dict.fromkeys(self._names(seconds))
+        for chunk in [self._chunks[name] for name in names if name in self._chunks]:
+            status = chunk.future.status
+            if status == "finished":
+                good.append(chunk)
+            elif status == "error":
+                outcomes += self._failed(chunk, chunk.future.exception())
+            elif status == "cancelled":
+                raise UserError(f"the connection to the scheduler {self._where} is lost; {RESUME}")
+            else:  # its result was on a worker that died, and is being made again
+                self._again.append(chunk.name)
+        for chunk, result in zip(good, self._gathered(good), strict=False):
+            outcomes += self._received(chunk, result)
+        return outcomes
+
+    def _names(self, seconds: float) -> list[str]:
+        """The chunks that have ended, or are asked for again; waits for the first one."""
+        seconds = min(seconds, AGAIN_SECONDS) if self._again else seconds
+        names = list[str]()
+        with suppress(queue.Empty):
+            names.append(self._ended.get(timeout=seconds) if seconds > 0 else self._ended.get_nowait())
+            while True:
+                names.append(self._ended.get_nowait())
+        if self._again and time.monotonic() - self._asked >= AGAIN_SECONDS:
+            self._asked = time.monotonic()
+            names, self._again = names + self._again, []
+        return names
+
+    def _gathered(self, chunks: list[Chunk]) -> list[dict[str, Any]]:
+        """The results of chunks, fetched together: one by one would take milliseconds each."""
+        futures = [chunk.future for chunk in chunks]
+        if not futures:
+            return []
+        try:
+            return self._client.sync(  # type: ignore[reportReturnType]
+                lambda: self._client.gather(futures, asynchronous=True), callback_timeout=GATHER_SECONDS
+            )
+        except TimeoutError:  # one of them is being made again
+            self._again += [chunk.name for chunk in chunks]
+            return []
+        except Exception as error:
+            why = f"results could not be fetched from {self._where} ({said(error)})"
+            raise UserError(f"{why}; {RESUME}") from None
+
+    def _received(self, chunk: Chunk, result: dict[str, Any]) -> list[Outcome]:
+        self._drop(chunk)
+        if why := result.get("error"):
+            raise UserError(why)
+        if address := result.get("refused"):
+            self._put_back(chunk)
+            if address in self._members.refused:  # Dask may still move chunks there
+                return []
+            self._members.refuse(address, result["why"])
+            return self._recall(address, result["why"])
+        if result["printed"]:
+            self._keep_printed(result["printed"])
+        outcomes = [Outcome(**each) for each in result["outcomes"]]
+        fresh = [each for each in outcomes if each.key in self._open]
+        if ended := {each.key for each in outcomes if each.status != "put back"}:
+            self._pace.learn(chunk.kind, result["seconds"] / len(ended))
+        self._open -= ended
+        self._put_back(chunk)  # what a closing worker did not begin
+        return fresh
+
+    def _failed(self, chunk: Chunk, error: BaseException | None) -> list[Outcome]:
+        """Dask gave a chunk up: it killed several workers, or cannot be run at all."""
+        from distributed import KilledWorker
+
+        self._drop(chunk)
+        if isinstance(error, KilledWorker):
+            return self._lost(chunk)
+        why = f"a worker of {self._where} could not run trials ({said(error or RuntimeError())})"
+        raise UserError(f"{why}; {RESUME}")
+
+    def _keep_printed(self, text: str) -> None:
+        assert self._sent is not None
+        flags = os.O_WRONLY | os.O_APPEND | system.SAFE
+        with suppress(OSError), open(os.open(self._sent.log, flags), "wb") as log:
+            log.write(text.encode(errors="replace"))

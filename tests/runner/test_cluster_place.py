@@ -1,0 +1,182 @@
+"""What the coordinator does with what comes back from a cluster, and a node with its data; Dask is a stub."""
+
+import json
+import os
+import time
+from types import SimpleNamespace
+
+import pytest
+from runner_fakes import EXECUTE, FakeTask
+
+from whyconv.errors import UserError
+from whyconv.runner.cluster import nodes
+from whyconv.runner.cluster.members import SILENT_SECONDS
+from whyconv.runner.cluster.place import AGAIN_SECONDS, DaskPlace
+from whyconv.runner.pool import LOG, Errand
+
+GOOD, BAD = "tcp://good:1", "tcp://bad:1"
+
+
+class Client:
+    """A scheduler with two workers; nothing that is submitted ends by itself."""
+
+    def __init__(self):
+        about = {"nthreads": 1, "status": "running", "last_seen": 1000.0}
+        self.workers = {GOOD: dict(about), BAD: dict(about)}
+        self.sent = []
+
+    def scheduler_info(self, n_workers):
+        return {"services": {}, "workers": self.workers}
+
+    def submit(self, function, order, cargo, *, key, workers, **_):
+        future = SimpleNamespace(
+            key=key, status="pending", add_done_callback=lambda call: None, cancel=lambda force: None
+        )
+        self.sent.append((key, workers[0], [each["key"] for each in json.loads(order)["trials"]]))
+        return future
+
+    def cancel(self, futures, force):
+        pass
+
+    def subscribe_topic(self, topic, hear):
+        pass
+
+
+@pytest.fixture
+def client():
+    return Client()
+
+
+@pytest.fixture
+def place(client, tmp_path):
+    place = DaskPlace(client, "tcp://scheduler:1")
+    place.begin(Errand(tmp_path, 10.0, execute=EXECUTE), 1)
+    place._members.look()
+    return place
+
+
+def chunk(place, *keys, address=GOOD):
+    """A chunk of these trials that is at a worker."""
+    for key in keys:
+        place._open.add(key)
+    return place._dispatch([{"key": key, "spec": {}, "kind": "a"} for key in keys], address)
+
+
+def result(*ended, printed=""):
+    outcomes = [{"key": key, "status": status, "seconds": 0.1} for key, status in ended]
+    return {"outcomes": outcomes, "seconds": 0.2, "printed": printed}
+
+
+def refused(address=BAD):
+    return {"refused": address, "why": "lacks data"}
+
+
+def waiting(place):
+    return {place._backlog.take("anyone")["key"] for _ in range(len(place._backlog))}
+
+
+def test_trials_that_a_chunk_comes_back_without_are_tried_again(place):
+    found = place._received(chunk(place, "a", "b", "c"), result(("a", "ok"), ("b", "put back")))
+    assert [(each.key, each.status) for each in found] == [("a", "ok"), ("b", "put back")]
+    assert place.unfinished == 2 and waiting(place) == {"b", "c"}
+    found = place._received(chunk(place, "b", "c"), result(("b", "put back"), ("b", "ok"), ("c", "failed")))
+    assert len(found) == 3 and place.unfinished == 0 and not place._backlog
+
+
+def test_a_chunk_that_dask_moved_to_a_refused_worker_is_put_back(place):
+    place._received(chunk(place, "a", address=BAD), refused())
+    assert place._members.threads == {GOOD: 1} and waiting(place) == {"a"}
+    notes = place.standing().notes
+    assert len(notes) == 1 and "bad:1 lacks data" in notes[0]
+    place._members.threads.clear()  # the other one is silent
+    assert place._received(chunk(place, "b"), refused()) == []
+    assert waiting(place) == {"b"} and place.standing().notes == notes
+
+
+def test_a_silent_worker_is_waited_for_and_no_other_worker_is_an_error(place, client):
+    client.workers[BAD]["last_seen"] += SILENT_SECONDS
+    place._members._looked = 0
+    assert place._members.look() == {GOOD: False}
+    place._received(chunk(place, "a", address=BAD), refused())
+    assert not place._members.threads and waiting(place) == {"a"}
+    with pytest.raises(UserError, match="good:1 has jax 9; no other worker of tcp"):
+        place._members.refuse(GOOD, "has jax 9")
+
+
+def test_results_that_are_made_again_are_asked_for_now_and_then(place):
+    name, asked = chunk(place, "a").name, []
+    place._chunks[name].future = type(
+        "Future", (), {"status": property(lambda self: asked.append(1) or "pending")}
+    )()
+    place._ended.put(name)
+    began = time.monotonic()
+    while time.monotonic() - began < 4 * AGAIN_SECONDS:
+        place._ended.put("another")  # does not hurry it
+        assert place._collect(1.0) == []
+    assert 3 <= len(asked) <= 7
+    del place._chunks[name]
+
+
+def test_what_trials_print_goes_to_a_file_and_never_through_a_link(place, tmp_path):
+    place._received(chunk(place, "a"), result(("a", "ok"), printed="noise \udc80\n"))
+    place._received(chunk(place, "b"), result(("b", "ok"), printed="more\n"))
+    assert (tmp_path / LOG).read_text() == "noise ?\nmore\n"
+    (tmp_path / "other").write_text("precious")
+    (tmp_path / LOG).unlink()
+    (tmp_path / LOG).symlink_to(tmp_path / "other")
+    place._received(chunk(place, "c"), result(("c", "ok"), printed="noise\n"))
+    assert (tmp_path / "other").read_text() == "precious"
+
+
+@pytest.fixture
+def node(monkeypatch, tmp_path):
+    """A node without data of its own: what was done there, and what it lacks."""
+    found = SimpleNamespace(folders=[], lacks="")
+
+    class Task(FakeTask):
+        def absent(self):
+            found.folders.append(os.environ.get(nodes.VARIABLE))
+            return found.lacks
+
+        def fetch(self):
+            if found.lacks == "":
+                return
+            raise UserError(found.lacks)
+
+    monkeypatch.delenv(nodes.VARIABLE, raising=False)
+    monkeypatch.setattr(nodes, "build", lambda *_: Task())
+    monkeypatch.setattr(nodes, "_usable", set())
+    return found
+
+
+def test_data_that_came_are_found_and_checked_once(node, tmp_path):
+    node.lacks = "MNIST is not here"
+    assert nodes.lacking(("{}",), str(tmp_path)) == "lacks data: MNIST is not here"
+    node.lacks = ""
+    assert [nodes.lacking(("{}",), str(tmp_path)) for _ in range(3)] == [""] * 3
+    assert node.folders == [str(tmp_path)] * 2
+    assert nodes.lacking((), str(tmp_path)) == "" and len(node.folders) == 2
+
+
+def test_the_folder_of_one_run_is_not_that_of_the_next(node, tmp_path, monkeypatch):
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        nodes.lacking(("{}",), str(tmp_path / name))
+        assert nodes.VARIABLE not in os.environ
+    assert node.folders == [str(tmp_path / "one"), str(tmp_path / "two")]
+    with nodes.searching(str(tmp_path / "absent")):
+        assert nodes.VARIABLE not in os.environ
+    monkeypatch.setenv(nodes.VARIABLE, "own")
+    with nodes.searching(str(tmp_path / "one")):
+        assert os.environ[nodes.VARIABLE] == "own"
+    assert os.environ[nodes.VARIABLE] == "own"
+
+
+def test_a_folder_without_images_is_a_clause(tmp_path, monkeypatch):
+    monkeypatch.delenv(nodes.VARIABLE, raising=False)
+    need = json.dumps({"name": "image-classes", "images": "mnist"})
+    try:
+        why = nodes.lacking((need,), str(tmp_path))
+    finally:
+        assert nodes.VARIABLE not in os.environ
+    assert why.startswith(f"cannot use its data: the data folder {tmp_path} has no file of")

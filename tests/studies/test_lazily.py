@@ -1,0 +1,77 @@
+"""Plans of cells: the same points, keys and costs as a plan that is made at once."""
+
+import sys
+
+import pytest
+
+from whyconv.runner.forecast import footprint, forecast
+from whyconv.settings import configure
+from whyconv.studies import Cell
+from whyconv.studies.lazily import ByKey, CellPlan, Trials
+
+
+@pytest.fixture(scope="module", params=["brutzkus.fig3a", "malach.fig1", "lahoti.alignment"])
+def study(request):
+    return configure(request.param, "quick", seeds=3)
+
+
+def test_points_are_those_of_the_plan(study):
+    whole, lazy = [point for cell in study.cells() for point in cell.points()], CellPlan(study.cells())
+    assert len(lazy) == len(whole) > 5
+    assert list(lazy) == whole
+    assert lazy.keys == [point.trial.key for point in whole]
+    assert [point.trial.key for point in lazy] == lazy.keys
+    for mine, theirs in zip(lazy, whole, strict=True):
+        assert mine.trial.canonical() == theirs.trial.canonical()
+        assert (mine.trial.stem, mine.trial.versions) == (theirs.trial.stem, theirs.trial.versions)
+        assert (mine.trial.program, mine.trial.form) == (theirs.trial.program, theirs.trial.form)
+        assert mine.trial.model_copy().key == theirs.trial.key
+
+
+def test_it_is_a_sequence(study):
+    lazy = CellPlan(study.cells())
+    assert lazy[-1] == lazy[len(lazy) - 1] and list(lazy[1:4]) == [lazy[1], lazy[2], lazy[3]]
+    with pytest.raises(IndexError):
+        lazy[len(lazy)]
+    assert [point.trial.task for point in lazy.samples()] == [
+        lazy[i].trial.task for i in range(2, len(lazy), 3)
+    ]
+
+
+def test_by_key_and_what_is_missing(study):
+    lazy = CellPlan(study.cells())
+    points = ByKey(lazy)
+    assert list(points) == lazy.keys and len(points) == len(lazy) and "x" not in points
+    assert all(points[key].trial.key == key for key in points)
+    rest = points.without(dict.fromkeys(lazy.keys[:4]))
+    assert [point.trial.key for point in rest] == lazy.keys[4:]
+    assert [number for _, number in rest.counted()] == [2] + [3] * (len(lazy) // 3 - 2)
+
+
+def test_costs_are_those_of_all_trials(study):
+    trials = Trials(ByKey(CellPlan(study.cells())).without({}))
+    everything = [point.trial for cell in study.cells() for point in cell.points()]
+    mine, theirs = forecast(trials, 4), forecast(everything, 4)
+    assert (mine.trials, mine.workers, mine.memory) == (theirs.trials, theirs.workers, theirs.memory)
+    assert mine.seconds == pytest.approx(theirs.seconds) and mine.seconds_limit == pytest.approx(
+        theirs.seconds_limit
+    )
+    assert footprint(trials) == footprint(everything)
+    assert len(trials[:2]) == 2 and trials[0] == everything[0]
+
+
+def test_a_trial_that_two_cells_ask_for_is_one(study):
+    cells = list(study.cells())
+    twice = ByKey(CellPlan([*cells, *cells]))
+    assert len(twice) == len(CellPlan(cells))
+    assert len(twice.without({})) == len(twice)
+
+
+def test_a_point_takes_little_memory_and_a_bad_cell_is_refused():
+    cell = next(iter(configure("brutzkus.fig3a").cells()))
+    many = CellPlan([Cell(**{**vars(cell), "seeds": range(100_000)})])
+    assert sys.getsizeof(many.keys) + sum(map(sys.getsizeof, many.keys)) < 100 * len(many)
+    assert many[99_999].trial.seed == 99_999
+    with pytest.raises(Exception, match="seed"):
+        CellPlan([Cell(**{**vars(cell), "seeds": range(2**31 - 1, 2**31 + 1)})])
+    assert len(CellPlan([])) == 0 and not CellPlan([])
