@@ -1,0 +1,238 @@
+"""The routes of the page. Every request has passed :class:`whyconv.page.safety.Guard` before."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from typing import Any
+from urllib.parse import urlencode
+
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from whyconv.errors import UserError, one_sentence
+from whyconv.page import assets, audits, catalogue, folder, saving, uploads
+from whyconv.page.desk import Asked, Desk
+from whyconv.page.known import Known
+from whyconv.page.question import Question
+from whyconv.page.safety import REPORT_POLICY, Guard, Pass
+from whyconv.page.shown import planned, shown
+
+LARGEST_BODY = 10_000
+"""Bytes of a request that is not a file."""
+PAUSE, HEARTBEAT = 0.05, 10.0
+"""Seconds between looks at a run, and between signs of life on a quiet connection."""
+SLOWEST, LEISURE = 0.15, 4.0
+"""Seconds between two views of the same run: more are not seen; and how often the time that one takes, since
+the workers need the processor."""
+
+
+class Server:
+    """What the routes share: the rows, the desk, and who may come in."""
+
+    def __init__(self, known: Known, desk: Desk, given: Pass) -> None:
+        self.known, self.desk, self.given = known, desk, given
+        self.folder = folder.Folder(known.folder)
+
+    def application(self) -> Any:
+        routes = [
+            Route("/", self.page),
+            Route("/assets/{name}", self.asset),
+            Route("/api/questions", self.questions),
+            Route("/api/spec", self.spec),
+            Route("/api/runs", self.ask, methods=["POST"]),
+            Route("/api/runs/{id}", self.stop, methods=["DELETE"]),
+            Route("/api/runs/{id}/events", self.events),
+            Route("/api/worths", self.worths),
+            Route("/api/worths/{number}", self.figure),
+            Route("/api/compare", self.compare),
+            Route("/api/data", self.upload, methods=["POST"]),
+            Route("/api/audits/{id}/report", self.report),
+            Route("/api/saved", self.saved),
+        ]
+        handlers: Mapping[Any, Any] = {UserError: _refused}
+        return Guard(
+            Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan), self.given
+        )
+
+    @asynccontextmanager
+    async def _lifespan(self, _: Starlette) -> AsyncIterator[None]:
+        yield
+        await run_in_threadpool(self.desk.close)
+
+    # -- the page ----------------------------------------------------------------------------------
+
+    async def page(self, request: Request) -> Response:
+        """The page. The token of the first request becomes a cookie and leaves the address."""
+        if "token" in request.query_params:
+            rest = [(name, value) for name, value in request.query_params.multi_items() if name != "token"]
+            answer = RedirectResponse("/" + (f"?{urlencode(rest)}" if rest else ""), 303)
+            answer.set_cookie(self.given.cookie, self.given.token, httponly=True, samesite="strict", path="/")
+            return answer
+        return Response(assets.page(self.given.token), media_type="text/html; charset=utf-8")
+
+    async def asset(self, request: Request) -> Response:
+        """A script or style sheet of ours, compressed if the browser can read that."""
+        found = await run_in_threadpool(assets.asset, request.path_params["name"])
+        if found is None:
+            return Response("There is no such file.", 404)
+        headers = {"etag": found.tag, "cache-control": "private, no-cache", "vary": "accept-encoding"}
+        if request.headers.get("if-none-match") == found.tag:
+            return Response(status_code=304, headers=headers)
+        if "gzip" in request.headers.get("accept-encoding", ""):
+            return Response(
+                found.packed, headers={**headers, "content-encoding": "gzip"}, media_type=found.kind
+            )
+        return Response(found.content, headers=headers, media_type=found.kind)
+
+    # -- break the prior ---------------------------------------------------------------------------
+
+    async def questions(self, _: Request) -> Response:
+        return JSONResponse(await run_in_threadpool(catalogue.questions))
+
+    async def spec(self, request: Request) -> Response:
+        """What is known of a question: figure, headline, numbers, command, picture."""
+        question = catalogue.asked(dict(request.query_params))
+        return _json(await run_in_threadpool(self._view, question, True))
+
+    async def ask(self, request: Request) -> Response:
+        """Begin to run what is missing."""
+        given = await _small(request)
+        question = catalogue.asked({str(name): str(value) for name, value in given.items()})
+        return JSONResponse({"id": self.desk.ask(question).id}, 201)
+
+    async def stop(self, request: Request) -> Response:
+        if (asked := self.desk.asked.get(request.path_params["id"])) is None:
+            return _missing()
+        self.desk.stop(asked)
+        return Response(status_code=204)
+
+    async def events(self, request: Request) -> Response:
+        """Server-sent events of a run; every one has the whole state, so none can be missed."""
+        if (asked := self.desk.asked.get(request.path_params["id"])) is None:
+            return _missing()
+        view = audits.progress if asked.work else self._progress
+        return StreamingResponse(_stream(asked, view), media_type="text/event-stream")
+
+    def _refresh(self) -> None:
+        """Read what other processes have written; not while rows of our own are being added."""
+        if not self.desk.busy:
+            self.known.refresh()
+
+    def _view(self, question: Question, whole: bool) -> dict[str, Any]:
+        self._refresh()
+        found = shown(question, self.known.rows, self.known.folder)
+        return {**found, "picture": question.example()} if whole else found
+
+    def _progress(self, asked: Asked) -> dict[str, Any]:
+        """The same without the chart's definition, which the reader has."""
+        found = shown(asked.question, self.known.rows, self.known.folder)
+        found["chart"] = {name: found["chart"][name] for name in ("id", "data")}
+        return found
+
+    # -- what is it worth --------------------------------------------------------------------------
+
+    async def worths(self, _: Request) -> Response:
+        return _json(await run_in_threadpool(self.folder.worths))
+
+    async def figure(self, request: Request) -> Response:
+        return _json(await run_in_threadpool(self.folder.figures, request.path_params["number"]))
+
+    async def compare(self, request: Request) -> Response:
+        pair = [request.query_params.get(name, "") for name in ("first", "second")]
+        return _json(await run_in_threadpool(self.folder.compared, *pair))
+
+    # -- audit mine --------------------------------------------------------------------------------
+
+    async def upload(self, request: Request) -> Response:
+        """Take a file in, within caps, and begin its audit."""
+        asked = uploads.Wanted.of(request.query_params)
+        self.desk.require_room()
+        room = await uploads.received(request.stream(), asked, self.known.folder)
+        try:
+            work = await run_in_threadpool(audits.prepared, room, asked)
+            begun = self.desk.ask(None, work)
+            begun.more["title"] = asked.name
+        except BaseException:
+            uploads.forget(room)
+            raise
+        return JSONResponse({"id": begun.id}, 201)
+
+    async def report(self, request: Request) -> Response:
+        asked = self.desk.asked.get(request.path_params["id"])
+        if asked is None or "report" not in asked.more:
+            return _missing()
+        headers = {"content-security-policy": REPORT_POLICY}
+        return Response(asked.more["report"], headers=headers, media_type="text/html; charset=utf-8")
+
+    # -- to take away ------------------------------------------------------------------------------
+
+    async def saved(self, request: Request) -> Response:
+        """The page as one file with all questions whose rows are at hand."""
+        question = catalogue.asked(dict(request.query_params))
+        await run_in_threadpool(self._refresh)
+        content = await run_in_threadpool(saving.saved, question, self.known)
+        headers = {"content-disposition": 'attachment; filename="whyconv.html"'}
+        return Response(content, headers=headers, media_type="text/html; charset=utf-8")
+
+    def preheat(self) -> None:
+        """Load what the first view needs: plotting, plans, the script that draws."""
+        assets.asset("vega.js")
+        question = catalogue.asked({})
+        planned(question)
+        self._view(question, True)
+
+
+async def _stream(asked: Asked, view: Callable[[Asked], dict[str, Any]]) -> AsyncIterator[str]:
+    """The run as events: ``view`` whenever something has changed, and how it ended."""
+    seen, due, heard = -1, 0.0, time.monotonic()
+    while True:
+        now, version, over = time.monotonic(), asked.version, asked.over
+        if version != seen and (over or now >= due):
+            seen, heard = version, now
+            data = await run_in_threadpool(view, asked)
+            took = time.monotonic() - now
+            due = now + max(SLOWEST, LEISURE * took)
+            data |= {"status": asked.status, "sentence": asked.sentence}
+            yield f"id: {version}\nevent: view\ndata: {json.dumps(data, allow_nan=False)}\n\n"
+        elif over:
+            yield "event: over\ndata: {}\n\n"
+            return
+        elif now - heard > HEARTBEAT:
+            heard = now
+            yield ": still here\n\n"
+        await asyncio.sleep(PAUSE)
+
+
+async def _small(request: Request) -> dict[str, Any]:
+    """The JSON object of a request, which must be small."""
+    body = b""
+    async for part in request.stream():
+        body += part
+        if len(body) > LARGEST_BODY:
+            raise UserError(f"more than {LARGEST_BODY:,} bytes were sent; send the settings alone.")
+    try:
+        given = json.loads(body)
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict):
+        raise UserError("something else than a JSON object was sent; send the settings by name.")
+    return given
+
+
+def _json(data: Any) -> Response:
+    return Response(json.dumps(data, allow_nan=False), media_type="application/json")
+
+
+def _missing() -> Response:
+    return JSONResponse({"error": "There is no such run; it may be of an earlier start."}, 404)
+
+
+def _refused(_: Request, error: Exception) -> Awaitable[Response] | Response:
+    return JSONResponse({"error": one_sentence(str(error))}, 400)

@@ -1,0 +1,139 @@
+"""Who may ask the page's server for what: checked before any route, for every request.
+
+The server listens on the loopback address alone, but every web page in the user's browser and every other
+user of the machine can reach that. So a request must name this server (a foreign name that resolves to
+127.0.0.1 does not), must not come from another site, and must bring the token that only the line printed in
+the terminal has.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable, MutableMapping
+from dataclasses import dataclass, field
+from http.cookies import CookieError, SimpleCookie
+from typing import Any
+from urllib.parse import parse_qs
+
+Message = MutableMapping[str, Any]
+App = Callable[
+    [Message, Callable[[], Awaitable[Message]], Callable[[Message], Awaitable[None]]], Awaitable[None]
+]
+
+LOOPBACK = "127.0.0.1"
+SAFE_METHODS = ("GET", "HEAD")
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data: blob:; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+"""Nothing is loaded from elsewhere and no text becomes code: Vega runs its interpreter of expressions."""
+REPORT_POLICY = (
+    "default-src 'none'; script-src 'unsafe-inline' 'unsafe-eval'; style-src 'unsafe-inline'; "
+    "img-src data: blob:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "sandbox allow-scripts allow-downloads"
+)
+"""For a report, which brings its scripts along: it runs in an origin of its own and can ask nothing here."""
+HEADERS = {
+    "x-frame-options": "DENY",
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-store",
+}
+
+
+@dataclass(frozen=True)
+class Pass:
+    """What opens the page: the port and a token of 256 bits, new for every start."""
+
+    port: int
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+
+    @property
+    def cookie(self) -> str:
+        """The cookie's name: browsers share cookies among the ports of a host."""
+        return f"whyconv-{self.port}"
+
+    @property
+    def hosts(self) -> tuple[str, str]:
+        return f"{LOOPBACK}:{self.port}", f"localhost:{self.port}"
+
+    @property
+    def address(self) -> str:
+        return f"http://{LOOPBACK}:{self.port}/?token={self.token}"
+
+    def fits(self, given: str) -> bool:
+        """Compared in constant time."""
+        return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
+
+    def refusal(self, method: str, path: str, query: str, headers: list[tuple[str, str]]) -> tuple[int, str]:
+        """A status and a sentence; 200 if the request may pass."""
+        found = dict(headers)
+        if [value for name, value in headers if name == "host"] not in [[host] for host in self.hosts]:
+            return 421, "This server answers to its own address alone; use the one that whyconv page printed."
+        own = found.get("origin", f"http://{self.hosts[0]}") in [f"http://{host}" for host in self.hosts]
+        if not own or found.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+            return 403, "The request comes from another site; type or paste the address instead."
+        if method == "GET" and path == "/" and any(map(self.fits, parse_qs(query).get("token", ()))):
+            return 200, ""
+        if not self.fits(cookie_value(found.get("cookie", ""), self.cookie)):
+            return 401, "Open the address that whyconv page printed; it holds a token that this one lacks."
+        if method not in SAFE_METHODS and not self.fits(found.get("x-whyconv-token", "")):
+            return 403, "The request lacks the page's token; reload the page."
+        return 200, ""
+
+
+def cookie_value(header: str, name: str) -> str:
+    """A cookie's value; empty if there is none."""
+    try:
+        jar = SimpleCookie(header)
+    except CookieError:
+        return ""
+    return jar[name].value if name in jar else ""
+
+
+class Guard:
+    """Wraps an application: refuses what :class:`Pass` refuses, and adds headers to every answer."""
+
+    def __init__(self, app: App, given: Pass) -> None:
+        self._app, self._pass = app, given
+
+    async def __call__(self, scope: Message, receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan":
+            await self._app(scope, receive, send)
+            return
+        if scope["type"] != "http":
+            await send({"type": "websocket.close", "code": 1008})
+            return
+        headers = [
+            (name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in scope["headers"]
+        ]
+        query = scope.get("query_string", b"").decode("latin-1")
+        status, sentence = self._pass.refusal(scope["method"], scope["path"], query, headers)
+        if status != 200:
+            await _answer(send, status, sentence)
+            return
+        await self._app(scope, receive, _with_headers(send))
+
+
+def _with_headers(send: Any) -> Any:
+    """``send`` with :data:`HEADERS`; a route may set a policy or a rule for caches of its own."""
+
+    async def sending(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = {name.lower() for name, _ in message["headers"]}
+            rules = {**HEADERS, "content-security-policy": POLICY}
+            more = [(n.encode(), v.encode()) for n, v in rules.items() if n.encode() not in own]
+            message = {**message, "headers": [*message["headers"], *more]}
+        await send(message)
+
+    return sending
+
+
+async def _answer(send: Any, status: int, sentence: str) -> None:
+    sending = _with_headers(send)
+    headers = [(b"content-type", b"text/plain; charset=utf-8")]
+    await sending({"type": "http.response.start", "status": status, "headers": headers})
+    await sending({"type": "http.response.body", "body": sentence.encode()})

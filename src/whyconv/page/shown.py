@@ -1,0 +1,228 @@
+"""What a reader sees of a question: headline, figure, numbers, command. All of it is made here, from rows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shlex
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from math import isfinite
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+from whyconv.lazy import alt, pd
+from whyconv.measure.intervals import summarise
+from whyconv.page.question import Question
+from whyconv.report import theme
+from whyconv.report.charts import finish
+from whyconv.report.embedding import panels
+from whyconv.report.layers import Frame
+from whyconv.studies import Point
+from whyconv.studies.answers import Answer
+from whyconv.studies.grid import compared
+from whyconv.studies.worth import Step
+from whyconv.trial import Row
+
+SAME_POINTS, SAME_FACTOR = 0.05, 1.5
+"""A prior makes no difference if intervals lie within 5 points at every size, or within a factor of 1.5."""
+DATA = {"seed": "runs", "mean": "means", "start": "strips"}
+"""Names of the chart's tables, by a column that only they have."""
+
+
+def shown(question: Question, rows: Mapping[str, Row], out: Path | None) -> dict[str, Any]:
+    """Everything on the page that follows from the settings and the rows."""
+    points = planned(question)
+    table = question.table(points, rows)
+    keys = {point.trial.key for point in points}
+    failed = sum((row := rows.get(key)) is not None and row.status != "ok" for key in keys)
+    return {
+        "name": question.name,
+        "address": address(question),
+        "headline": headline(question, table),
+        "chart": chart(question, table),
+        "table": numbers(question, table),
+        "command": command(question, out),
+        "done": sum(key in rows for key in keys),
+        "total": len(keys),
+        "failed": failed,
+        "seeds": question.seeds,
+    }
+
+
+@lru_cache(maxsize=64)
+def planned(question: Question) -> list[Point]:
+    return question.plan({})
+
+
+def address(question: Question) -> str:
+    """The part of an address that says all of this, without the token."""
+    return urlencode({"tab": "break", "task": question.name.partition(".")[2], **question.stated()})
+
+
+def command(question: Question, out: Path | None) -> str:
+    """The command that makes the same rows, in a folder of this machine if one is named."""
+    words = ["whyconv", "run", question.name]
+    for name, value in question.stated().items():
+        words += ["--seeds", value] if name == "seeds" else ["--set", f"{name}={value}"]
+    return shlex.join([*words, *(["--out", str(out)] if out else [])])
+
+
+# -- the headline --------------------------------------------------------------------------------------
+
+
+def headline(question: Question, table: pd.DataFrame) -> list[dict[str, str]]:
+    """For every prior what it is worth, or that it takes more seeds to say."""
+    answers = question.answers(table)
+    return [
+        _line(
+            step.prior, [each for each in answers if each.prior == step.prior], _flat(question, table, step)
+        )
+        for step in question.priors
+    ]
+
+
+def _line(prior: str, found: list[Answer], flat: bool) -> dict[str, str]:
+    """The first answer that says something; ``flat``: at no size is there a difference."""
+    told = [each for each in found if each.kind == "factor" or flat or not _same(each)]
+    decided = [each for each in told if each.helps is not None and not _same(each)]
+    if decided:
+        best = decided[0]
+        return {"prior": prior, "state": "helps" if best.helps else "costs", "worth": _worth(best),
+                "says": best.sentence}  # fmt: skip
+    if same := [each for each in told if _same(each)]:
+        where = f"Within {100 * SAME_POINTS:.0f} points at every m. " if flat else ""
+        return {"prior": prior, "state": "same", "worth": "no difference", "says": where + same[0].sentence}
+    so_far = f"So far: {found[-1].sentence}" if found else "Nothing has been measured yet."
+    return {"prior": prior, "state": "open", "worth": "needs more seeds", "says": so_far}
+
+
+def _flat(question: Question, table: pd.DataFrame, step: Step) -> bool:
+    """Whether the errors of both networks are alike at every size."""
+    if table.empty:
+        return False
+    table = question.settled(table, step)
+    places = ({"m": m} for m in question.sizes())
+    apart = [compared(table, step, question.outcome, question.on(), place) for place in places]
+    return all(each is not None and _same(each) for each in apart)
+
+
+def _worth(answer: Answer) -> str:
+    return answer.worth.replace(" x", "×")
+
+
+def _same(answer: Answer) -> bool:
+    """Whether the interval lies so near to no effect that none is worth speaking of."""
+    if answer.kind == "factor":
+        return 1 / SAME_FACTOR <= answer.low <= answer.high <= SAME_FACTOR
+    return -SAME_POINTS <= answer.low <= answer.high <= SAME_POINTS
+
+
+# -- the figure ----------------------------------------------------------------------------------------
+
+
+def chart(question: Question, table: pd.DataFrame) -> dict[str, Any]:
+    """The chart's definition, which rows do not change, and its tables, which they do."""
+    return {**_definition(question), "data": _tables(question, table)}
+
+
+def _frame(question: Question) -> Frame:
+    arms = list(question.contestants())
+    return Frame(
+        x="m", y=question.outcome, arm="arm", x_title="training examples m", y_title="test error", log_x=True,
+        ticks=[float(m) for m in question.sizes()], domain=question.domain(), arms=arms,
+        styles=theme.styles(arms), width=theme.WIDTH,
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=64)
+def _definition(question: Question) -> dict[str, Any]:
+    """The Vega-Lite definition for the page and for print, with names in place of tables."""
+    frame = _frame(question)
+    lines = [{"arm": arm, "m": float(m), question.outcome: 0.5, "seed": 0}
+             for arm in frame.arms for m in question.sizes()]  # fmt: skip
+    made = finish(
+        _panel(question, pd.DataFrame(lines)).properties(width=theme.WIDTH, height=theme.HEIGHT),
+        question.title, frame,
+    ).to_dict()  # fmt: skip
+    _rename(made, {name: _name(values) for name, values in made.pop("datasets").items()})
+    (own,) = panels(made)
+    name = hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()[:16]
+    _one_legend(made)
+    return {"id": name, "spec": own, "print": made}
+
+
+def _one_legend(part: Any) -> None:
+    """Let colours, shapes and dashes share a legend: Vega warns of one that is there and not there."""
+    if isinstance(part, dict):
+        dash = part.get("strokeDash")
+        if isinstance(dash, dict) and dash.get("legend", dash) is None:
+            del dash["legend"]
+        for each in part.values():
+            _one_legend(each)
+    elif isinstance(part, list):
+        for each in part:
+            _one_legend(each)
+
+
+def _panel(question: Question, table: pd.DataFrame) -> Any:
+    return _frame(question).panel(table, summarise(table, ["arm", "m"], question.outcome))
+
+
+def _tables(question: Question, table: pd.DataFrame) -> dict[str, list[Any]]:
+    """The tables of the chart by name; empty ones without rows."""
+    tables: dict[str, list[Any]] = {name: [] for name in DATA.values()}
+    if len(table):
+        made = _panel(question, table.assign(m=table["m"].astype(float)))
+        tables |= {_name(values): values for values in _inside(made)}
+    return tables
+
+
+def _inside(chart: Any) -> Iterator[list[Any]]:
+    """The tables inside a chart, without writing out the whole definition, which takes long."""
+    if isinstance(chart.data, alt.InlineData):
+        yield chart.data["values"]
+    for part in chart.layer if isinstance(chart, alt.LayerChart) else ():
+        yield from _inside(part)
+
+
+def _name(values: list[Any]) -> str:
+    return next(name for column, name in DATA.items() if column in values[0])
+
+
+def _rename(part: Any, names: Mapping[str, str]) -> None:
+    """Use names of ours for the tables of a definition."""
+    if isinstance(part, dict):
+        if part.get("data", {}).get("name") in names:
+            part["data"] = {"name": names[part["data"]["name"]]}
+        for each in part.values():
+            _rename(each, names)
+    elif isinstance(part, list):
+        for each in part:
+            _rename(each, names)
+
+
+# -- the numbers ---------------------------------------------------------------------------------------
+
+
+def numbers(question: Question, table: pd.DataFrame) -> dict[str, Any]:
+    """The means with their intervals, one line per network: what a screen reader reads."""
+    sizes = question.sizes()
+    lines = []
+    means = summarise(table, ["arm", "m"], question.outcome) if len(table) else pd.DataFrame()
+    for arm in question.contestants():
+        cells = [arm]
+        for m in sizes:
+            here = means[(means["arm"] == arm) & (means["m"] == m)] if len(means) else means
+            cells.append(_cell(here.iloc[0]) if len(here) else "–")
+        lines.append(cells)
+    return {"head": ["network", *(f"m = {m}" for m in sizes)], "lines": lines}
+
+
+def _cell(line: Any) -> str:
+    """A mean error in percent with its interval."""
+    mean = f"{100 * line['mean']:.1f} %"
+    if not isfinite(line["high"]):
+        return mean
+    return f"{mean} [{100 * line['low']:.1f}, {100 * line['high']:.1f}]"

@@ -1,0 +1,178 @@
+// Break the prior: settings, headline, figure, run.
+import { Chart } from "./chart.js";
+import { fill } from "./controls.js";
+import { ask, follow, known, possible, saved, stop } from "./server.js";
+import { copy, download, find, made, table } from "./words.js";
+
+const SIGNS = { helps: "▲", costs: "▼", same: "=", open: "?" };
+
+export class Breaking {
+  constructor(about, go, complain) {
+    Object.assign(this, { about, go, complain, running: null, starting: null, address: null, view: null, settings: {} });
+    this.root = find("#break");
+    this.chart = new Chart(find(".chart", this.root), find(".legend", this.root));
+    this.#stories();
+    find("#run").addEventListener("click", () => this.run());
+    find("#more").addEventListener("click", () => this.more());
+    find("#stop").addEventListener("click", () => this.halt().then(() => this.#busy(false)));
+    find("#svg").addEventListener("click", async () => download(await this.chart.svg(), "image/svg+xml", `${this.view.name}.svg`));
+    find(".controls", this.root).addEventListener("submit", (event) => event.preventDefault());
+    find(".command button", this.root).addEventListener("click", (e) => copy(this.view.command, e.target));
+    if (saved) for (const id of ["#run", "#more", "#stop"]) find(id).remove();
+  }
+
+  #stories() {
+    const buttons = this.about.stories.filter((story) => possible(story.address)).map((story) =>
+      made(
+        "button",
+        { type: "button", class: "story", "data-address": story.address, onclick: () => this.go(story.address, true) },
+        made("strong", {}, story.title),
+        made("span", {}, story.says)
+      )
+    );
+    find(".stories", this.root).replaceChildren(...buttons);
+  }
+
+  get question() {
+    return this.about.questions.find((each) => each.task === this.settings.task) ?? this.about.questions[0];
+  }
+
+  // Show the question of these settings (an object of texts); `run`: also begin what is missing.
+  async show(settings, run = false) {
+    const turn = (this.turn = Symbol());
+    this.#busy(true);
+    try {
+      await this.halt();
+      const { tab, ...own } = settings;
+      const view = await known(new URLSearchParams({ tab: "break", task: this.about.questions[0].task, ...own }).toString());
+      if (turn !== this.turn) return;
+      this.settings = own;
+      this.address = view.address;
+      this.#controls(view.picture);
+      await this.#view(view);
+      if (run && turn === this.turn && view.done < view.total && !saved) await this.run();
+    } finally {
+      if (turn === this.turn) this.#busy(Boolean(this.running));
+    }
+  }
+
+  #busy(on) {
+    this.root.setAttribute("aria-busy", on);
+  }
+
+  #controls(picture) {
+    this.picture = picture;
+    const moved = (name, value) => {
+      const next = name === "task" ? { task: value } : { task: this.question.task, ...this.settings, [name]: value };
+      const knob = this.question.knobs.find((each) => each.name === name);
+      if (knob && value === knob.default) delete next[name];
+      return new URLSearchParams({ tab: "break", ...next }).toString();
+    };
+    const change = (name, value) => this.go(moved(name, value), true);
+    const open = (name, value) => possible(moved(name, value));
+    fill(find(".controls", this.root), this.about.questions, this.question, this.settings, picture, change, open);
+    find("figcaption", this.root).replaceChildren(made("h2", {}, this.question.title));
+    find(".rule", this.root).textContent = `${this.question.rule} Source: ${this.question.source}.`;
+  }
+
+  // The controls as they were, or those of the first question: what was asked for was refused.
+  async undo() {
+    if (this.view) this.#controls(this.picture);
+    else await this.show(saved ? Object.fromEntries(new URLSearchParams(saved.first)) : {});
+  }
+
+  // Show a view, unless it is of other settings than those that the controls show.
+  async #view(view) {
+    if (view.address !== this.address) return;
+    this.view = { ...this.view, ...view };
+    for (const story of this.root.querySelectorAll(".story"))
+      story.setAttribute("aria-pressed", story.dataset.address === view.address);
+    find(".headline", this.root).replaceChildren(
+      ...view.headline.map((line) =>
+        made(
+          "div",
+          { class: `prior ${line.state}`, "data-prior": line.prior },
+          made("p", {}, made("span", { class: "sign", "aria-hidden": "true" }, SIGNS[line.state]), made("b", {}, line.prior), ": ", made("strong", {}, line.worth)),
+          made("p", { class: "says" }, line.says)
+        )
+      )
+    );
+    find(".numbers div", this.root).replaceChildren(table(view.table.head, view.table.lines));
+    find(".command code", this.root).textContent = view.command;
+    this.#status();
+    await this.chart.show(view.chart);
+    if (view.address === this.address) this.root.dataset.done = view.done;
+  }
+
+  #status() {
+    const { done, total, seeds, failed } = this.view;
+    const bar = find("progress", this.root);
+    bar.max = total;
+    bar.value = done;
+    const open = total - done;
+    let said = open ? `${done} of ${total} trials` : `all ${total} trials, ${seeds} seeds each`;
+    if (failed) said += `, ${failed} failed`;
+    if (this.running) said = this.waiting ? "waiting for another run to end" : `running: ${said}`;
+    find(".status", this.root).textContent = said;
+    if (saved) return;
+    find("#run").hidden = Boolean(this.running) || !open;
+    find("#run").textContent = done ? "Run what is missing" : "Run";
+    find("#stop").hidden = !this.running;
+    find("#more").disabled = seeds + this.about.more_seeds > this.about.most_seeds;
+    find("#more").textContent = `Add ${this.about.more_seeds} seeds`;
+  }
+
+  async run() {
+    if (this.running || this.starting === this.turn) return;
+    const turn = (this.starting = this.turn);
+    this.#busy(true);
+    try {
+      const { id } = await ask(this.settings);
+      if (turn !== this.turn) {
+        await stop(id).catch(() => {}); // the settings have changed meanwhile
+        return;
+      }
+      const run = { id };
+      this.running = run;
+      this.waiting = false;
+      this.#status();
+      run.leave = follow(
+        id,
+        (view) => {
+          if (this.running !== run) return;
+          this.waiting = view.status === "waiting";
+          if (view.status === "refused") this.complain(view.sentence);
+          run.last = this.#view(view);
+        },
+        async (sentence) => {
+          await run.last;
+          if (this.running !== run) return;
+          this.running = null;
+          this.#busy(false);
+          if (sentence) this.complain(sentence);
+          this.#status();
+        }
+      );
+    } catch (error) {
+      if (turn !== this.turn) return;
+      this.#busy(false);
+      this.complain(error.message);
+    } finally {
+      if (this.starting === turn) this.starting = null;
+    }
+  }
+
+  async more() {
+    const seeds = String(this.view.seeds + this.about.more_seeds);
+    await this.go(new URLSearchParams({ tab: "break", ...this.settings, seeds }).toString(), true);
+  }
+
+  async halt() {
+    const run = this.running;
+    if (!run) return;
+    this.running = null;
+    run.leave();
+    this.#status();
+    await stop(run.id).catch((error) => this.complain(error.message));
+  }
+}
