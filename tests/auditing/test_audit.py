@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from whyconv.auditing import planted, planted_run
+from whyconv.auditing.answer import Answer
 from whyconv.auditing.arms import ARMS, CNN, FCN, LCN, networks, windows
 from whyconv.auditing.dataset import BadData, Dataset
 from whyconv.auditing.design import designed
@@ -177,6 +178,44 @@ def test_designs():
         designed(Dataset("d", x, even, ("a", "b"), "series"), arms=["RNN"])
     other = designed(Dataset("d", x, even, ("a", "b"), "series"), random_state=1)
     assert other.task == study.task and other.first_seed != study.first_seed
+
+
+def test_every_random_state_has_seeds_of_its_own():
+    x, y = np.zeros((400, 1, 30, 1), np.float32), np.arange(400) % 2
+
+    def state(number):
+        return designed(Dataset("d", x, y, ("a", "b"), "series"), random_state=number)
+
+    seeds = [state(number).first_seed for number in (0, 1, 999, 1000, 1500, 2_000_000)]
+    assert len(set(seeds)) == 6
+    state(2_000_000).plan({})  # no seed is out of range
+    for bad in (-1, 2_000_001, 0.5):
+        with pytest.raises(BadData, match="whole number from 0"):
+            state(bad)
+
+
+def test_the_best_arm_and_more_data_need_no_folder():
+    _, study = small(count=800, sizes=(75, 150, 300, 600), arms=ARMS[:7], seeds=5)
+    points, rows = made_up(study, falling)
+    answer = Answer(result(study, points, rows, out="nowhere"), study)
+    best = answer.best
+    assert best is not None and best.get_params()["grid"] == (1, 12, 1)
+    setup = study.tuned(rows)[1][answer.result.best]
+    assert best.get_params()["rate"] == setup.rate
+    m = answer.more_data(error=0.04).needed
+    assert m is not None and 400 < m < 900, "2 (4 m)^-1/2 = .04 at m = 625"
+    assert answer.to_json() == answer.result.to_json() and next(iter(answer.to_json())) == "data"
+    few = Answer(result(study, points, dict(list(rows.items())[:30])), study)
+    assert few.best is None and few.more_data(error=0.04).needed is None
+
+
+def test_the_target_is_part_of_the_study():
+    _, study = small(count=800, sizes=(75, 150, 300, 600), seeds=5, target=0.045)
+    points, rows = made_up(study, falling)
+    found = result(study, points, rows)
+    assert found.forecast is not None and found.forecast.target == 0.045
+    assert study.question == study.model_copy(update={"target": None, "budget": 9.0}).question
+    assert study.question != study.model_copy(update={"arms": (FCN,)}).question
 
 
 def test_windows_and_layers():

@@ -110,7 +110,18 @@ def test_the_correction_is_that_of_nadeau_and_bengio():
     assert corrected.interval(values, 0.0).high == pytest.approx(
         stats.t.interval(0.95, 3, values.mean(), stats.sem(values))[1]
     )
-    assert corrected.p_value([0.0, 0.0], 0.3) == 1 and corrected.p_value([1.0, 1.0], 0.3) == 0
+    assert corrected.p_value([0.0, 0.0], 0.3) == 1
+
+
+def test_rounds_that_agree_exactly_are_not_certain():
+    assert corrected.p_value([0.2] * 5, 0.3) == 2**-4, "by their signs"
+    one = corrected.p_value([0.01] * 5, 0.3, grain=0.01)
+    assert one == pytest.approx(2 * stats.t.sf(1 / math.sqrt(0.2 + 0.3), 4)), "one example in a hundred"
+    assert corrected.p_value([0.5] * 5, 0.3, grain=0.01) < 1e-6, "fifty of them"
+    around = corrected.interval([0.0] * 5, 0.3, grain=0.01)
+    assert around.high == pytest.approx(stats.t.ppf(0.975, 4) * 0.01 * math.sqrt(0.5))
+    told = savings.saving(np.full((5, 2), 0.01), np.zeros((5, 2)), np.array([50, 100]), 0.3, grain=0.01)
+    assert savings.decided(told, told.p) != "saves"
 
 
 def test_holm_is_stepwise_and_keeps_the_order():
@@ -138,3 +149,23 @@ def test_a_back_test_that_misses_widens_the_forecast():
         found.high - found.error == pytest.approx(abs(said - bent[0, -1]))
         and "measured: 0.198" in found.backtest
     )
+
+
+def test_rounds_that_agree_exactly_leave_an_interval_of_the_grain():
+    sizes, grain = np.array([100, 200, 400]), 1 / 130
+    without = np.tile([0.30, 0.20, 0.10], (3, 1))
+    given = np.tile([0.28, 0.18, 0.08], (3, 1))
+    found = savings.saving(without, given, sizes, 0.3, grain=grain)
+    assert found.low < 1 < found.value < found.high
+    assert found.low < found.value - 0.05
+    around = savings.gap(without, given, sizes, 0.3, grain)
+    assert around.low < 1 < around.high and around.mean == savings.gap(without, given, sizes, 0.3).mean
+    assert savings.decided(found, found.p) != "saves"
+
+
+def test_a_spread_above_the_grain_is_left_as_it_is(rng=np.random.default_rng(3)):
+    errors = rng.normal(0.2, 0.02, (5, 3))
+    deviations = errors - errors.mean(axis=0)
+    assert np.array_equal(corrected.floored(deviations, 0.001), deviations)
+    assert corrected.floored(deviations * 0, 0.01).std(axis=0, ddof=1) == pytest.approx([0.01] * 3)
+    assert corrected.floored(deviations * 0, 0.01).sum(axis=0) == pytest.approx([0] * 3, abs=1e-15)

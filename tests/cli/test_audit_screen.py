@@ -57,6 +57,7 @@ def test_the_screen_of_the_pilot():
         ("images", "1,500 images of 28 x 28 pixels in colour, 10 classes, balanced error"),
         ("failed check", "Check FAILED: permuted FCN .94x [.81, 1.1]: A fully connected"),
         ("failed check", "Checks not made: permuted winner"),
+        ("failed check", "Check undecided: shuffled labels"),
     ],
 )
 def test_every_verdict_is_told(name, words):

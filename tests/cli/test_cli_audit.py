@@ -11,8 +11,8 @@ from command_line import process
 from whyconv.auditing import run as running
 from whyconv.auditing.planted import planted
 from whyconv.auditing.result import PRIORS
-from whyconv.cli.audit import as_data
 from whyconv.runner.database import FILE
+from whyconv.runner.store import Store
 
 KEYS = [
     "data", "order", "savings", "window", "arms", "best", "references", "forecast", "controls", "warnings",
@@ -31,7 +31,7 @@ def series(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("name", results())
 def test_json_has_the_keys_that_are_promised(name):
-    told = as_data(results()[name])
+    told = results()[name].to_json()
     assert list(told) == KEYS
     assert list(told["data"]) == ["name", "examples", "shape", "classes", "metric"]
     assert list(told["order"]) == ["verdict", "p", "here", "permuted"]
@@ -47,7 +47,7 @@ def test_what_is_not_finite_is_null():
     from dataclasses import replace
 
     open_end = replace(digits().savings[0], high=float("inf"))
-    assert as_data(replace(digits(), savings=(open_end,)))["savings"][0]["high"] is None
+    assert replace(digits(), savings=(open_end,)).to_json()["savings"][0]["high"] is None
 
 
 def test_a_dry_run_tells_what_was_read_and_writes_nothing(whyconv, series):
@@ -136,9 +136,16 @@ def test_an_audit_from_the_command_to_the_page_and_forgotten(whyconv, series):
     assert "Does the order of features matter?" in (series / "page.html").read_text()
 
     rows = (series / "a" / FILE).stat().st_size
-    second = process(*again, cwd=series)
+    second = process(*again[:-4], "--arms", "FCN", "--target", "0.3", "--out", "a", cwd=series)
     assert second.returncode == 0 and copy.exists()
     assert (series / "a" / FILE).stat().st_size >= rows
+
+    both = whyconv("report", "a", "--out", "page.html")
+    assert both.stdout.count("waves: 160 series of 24 steps") == 2, "of both audits in the folder"
+    page = (series / "page.html").read_text()
+    assert page.count("Does the order of features matter?") == 2 and page.count("<h1>") == 2
+    with Store.read(series / "a") as store:
+        assert [run.settings.get("target") for run in store.contents().runs()] == [None, 0.3]
 
 
 def test_links_and_other_folders_are_not_forgotten(whyconv, series):

@@ -94,7 +94,12 @@ def results() -> dict[str, Result]:
             base, data=Described("clothes", 1500, (28, 28, 3), 10, "balanced", "image"), window=7
         ),
         "failed check": replace(
-            base, controls=(replace(base.controls[0], fine=False), replace(base.controls[1], fine=None))
+            base,
+            controls=(
+                replace(base.controls[0], fine=False),
+                replace(base.controls[1], fine=None, error=None),
+                replace(base.controls[2], fine=None),
+            ),
         ),
         "long": replace(
             base, data=replace(base.data, name="a very long name of a data set " * 4),

@@ -3,11 +3,12 @@
 import re
 from dataclasses import fields, is_dataclass, replace
 
+import numpy as np
 import pytest
 from audit_results import digits, results
 from test_html_report import EVIL, MARK, Outline
 
-from whyconv.report.audit_page import GLOSSARY, MODELS, PRIORS, fragment, render, write
+from whyconv.report.audit_page import GLOSSARY, MODELS, PRIORS, render, write
 
 RESULTS = results()
 QUIET = {name: replace(result, curves=()) for name, result in RESULTS.items()}
@@ -109,15 +110,24 @@ def test_a_reference_that_is_better_than_every_network_is_first():
 
 def test_a_check_that_failed_is_said_to_have():
     page = render(QUIET["failed check"])
-    assert '<span class="badge fails">failed</span>' in page and "not made" in page
+    assert '<span class="badge fails">failed</span>' in page and "not made" in page and "undecided" in page
 
 
-def test_a_fragment_stands_alone():
-    shown = fragment(digits())
-    found = Outline(shown)
-    assert not found.all("script") and not found.all("html")
-    assert "Does the order of features matter?" in " ".join(found.words)
-    assert len(shown) < 30_000
+def test_filters_are_shown():
+    shown = np.random.default_rng(0).standard_normal((8, 1, 9, 1))
+    page = render(replace(QUIET["digits"], filters={"CNN + max": (shown, "locality 0.93")}))
+    assert "What the networks look for" in page and "data:image/svg+xml" in page
+    assert "What the networks look for" not in render(QUIET["digits"])
+
+
+def test_several_audits_are_on_one_page_one_after_another():
+    few = replace(QUIET["digits"], arms=QUIET["digits"].arms[:2])
+    page = render([digits(), digits(), few])
+    found = Outline(page)
+    identifiers = [attrs["id"] for _, attrs in found.found if "id" in attrs]
+    assert len(identifiers) == len(set(identifiers)) and page.count("<h1>") == 3
+    assert page.count("What this means, and what it does not") == 1
+    assert " · FCN, LCN</p>" in page, "what tells them apart"
 
 
 def evil(value):

@@ -3,27 +3,18 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whyconv.auditing.forecast import forecast
 from whyconv.auditing.result import Forecast, Order, Result, Saving
-from whyconv.auditing.results import FEWEST, whole_rounds
-from whyconv.auditing.run import stored
+from whyconv.auditing.rounds import FEWEST
 from whyconv.auditing.study import Audit
 from whyconv.errors import UserError
-from whyconv.lazy import np, pd
+from whyconv.lazy import pd
 
 if TYPE_CHECKING:
     from whyconv.auditing.estimators import ConvClassifier, ConvRegressor
-
-KEYS = (
-    "data", "order", "savings", "window", "arms", "best", "references", "forecast", "controls", "warnings",
-    "rounds", "seconds", "out",
-)  # fmt: skip
-"""Those of ``whyconv audit --json``."""
 
 
 class Answer:
@@ -60,14 +51,10 @@ class Answer:
         from whyconv.auditing.architecture import settings_of
         from whyconv.auditing.estimators import ConvClassifier, ConvRegressor
 
-        study, name = self._study, self.result.best
-        if name is None:
+        study, model = self._study, self.result.model
+        if model is None:
             return None
-        _, rows = stored(study, Path(self.result.out))
-        setups = study.tuned(rows)[1]
-        assert setups is not None
-        setup = setups[name]
-        settings = settings_of(setup.network, study.learner(study.sizes[-1], setup.rate))
+        settings = settings_of(model.network, model.learner)
         settings |= {"grid": study.task.grid, "scale": study.task.scaling}
         return (ConvClassifier if study.task.labels else ConvRegressor)(**settings)
 
@@ -75,13 +62,10 @@ class Answer:
         """How many examples the best arm would need for this error, up to twice as many as there are."""
         if not 0 <= error < math.inf:
             raise UserError(f"an error of {error} was given; give a number from 0 up, such as 0.05.")
-        points, rows = stored(self._study, Path(self.result.out))
-        rounds = whole_rounds(self._study, points, rows)
-        if self.result.best is None or len(rounds.seeds) < FEWEST:
+        if self.result.model is None or self.result.rounds < FEWEST:
             m = 2 * self._study.sizes[-1]
             return Forecast(m, None, None, None, error, None, "too few rounds for a forecast")
-        ratio = self._study.task.test / self._study.sizes[-1]
-        return forecast(np.array(rounds.sizes), rounds.errors[self.result.best], ratio, error)
+        return self.result.model.forecast(error)
 
     def report(self, path: str | Path) -> Path:
         """Write the page that ``whyconv audit`` writes."""
@@ -89,8 +73,7 @@ class Answer:
 
     def to_json(self) -> dict[str, Any]:
         """The object of ``whyconv audit --json``, as a dictionary of plain values."""
-        whole = asdict(self.result)
-        return {key: _plain(whole[key]) for key in KEYS}
+        return self.result.to_json()
 
     def _repr_html_(self) -> str:
         """The same page, as a notebook shows it."""
@@ -113,12 +96,3 @@ class Answer:
             lines.append(f"{each.prior}: {each.verdict}{known}{f' ({each.why})' if each.why else ''}")
         lines.append(f"best: {self.result.best or 'not known'}")
         return "\n".join([*lines, *(f"warning: {text}" for text in self.warnings)])
-
-
-def _plain(value: Any) -> Any:
-    """JSON has neither infinities nor tuples."""
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -7,10 +7,11 @@ from math import isfinite
 from whyconv import system
 from whyconv.auditing.arms import FCN, WIDTHS, networks
 from whyconv.auditing.bad_data import BadData
+from whyconv.auditing.budget import FEWEST_SIZES
 from whyconv.auditing.dataset import Dataset
 from whyconv.auditing.study import Audit, Setup
 from whyconv.lazy import np
-from whyconv.runner.forecast import seconds
+from whyconv.runner.forecast import STOCK_BYTES, WORKER_BYTES, seconds
 from whyconv.studies import Point
 from whyconv.text import rough_duration
 
@@ -41,15 +42,27 @@ def require_target(target: float | None, dataset: Dataset, metric: str) -> None:
         )
 
 
+def core_seconds(minutes: float, workers: int | None, memory: float | None) -> float:
+    """The seconds of a core that so many minutes are."""
+    return 60 * minutes * (workers or most_workers(memory) or system.cores())
+
+
+def most_workers(memory: float | None) -> int | None:
+    """As many workers as these gigabytes hold; None: by cores and free memory."""
+    if memory is None:
+        return None
+    return max(1, min(system.cores(), int(memory * 1e9 / (WORKER_BYTES + STOCK_BYTES))))
+
+
 def one_round(study: Audit) -> list[Point]:
     """The trials of a round, with windows and rates as they are before tuning."""
     window = study.windows[len(study.windows) // 2]
     made = networks(study.task.grid, study.outputs, window, study.channels)
     setups = {
-        arm: Setup(made[f"{FCN} {WIDTHS[-1]}" if arm == FCN else arm], study.middle, window, 0.0)
+        arm: Setup(made[f"{FCN} {WIDTHS[-1]}" if arm == FCN else arm], study.middle, window, 0.0, study.steps)
         for arm in study.arms
     }
-    return study.round(0, setups)
+    return study.round(0, setups, study.sizes[-FEWEST_SIZES:])
 
 
 def round_seconds(study: Audit, workers: int | None) -> float:

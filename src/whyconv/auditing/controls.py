@@ -1,43 +1,47 @@
-"""Checks of the audit itself, made in every audit."""
+"""Checks of the audit itself, made in every audit: each can fail."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from whyconv.auditing.arms import BAG, FCN
-from whyconv.auditing.corrected import interval, p_value
-from whyconv.auditing.phases import MAJORITY, PERMUTED_BEST, PERMUTED_FCN, SHUFFLED
+from whyconv.auditing.phases import MAJORITY, PERMUTED_BEST, PERMUTED_FCN, SHUFFLED, Setup
 from whyconv.auditing.result import Control, Order
+from whyconv.auditing.rounds import FEWEST, Rounds
 from whyconv.auditing.savings import saving
 from whyconv.lazy import np
 
 if TYPE_CHECKING:
-    from whyconv.auditing.results import Rounds
     from whyconv.auditing.study import Audit
 
-FEWEST = 3
+CERTAIN = 0.01
+"""The p at which something that cannot be is called seen."""
+LIKELY = 0.05
+"""The p at which something that should be is called seen."""
 
 
 def all_controls(
-    study: Audit, rounds: Rounds, best: str | None, order: Order, ratio: float
+    study: Audit, setups: Mapping[str, Setup], rounds: Rounds, best: str | None, order: Order
 ) -> tuple[Control, ...]:
     """Permuted FCN, permuted winner, shuffled labels, bag."""
     names = (PERMUTED_FCN, PERMUTED_BEST, SHUFFLED, BAG)
-    if best is None or len(rounds.seeds) < FEWEST:
+    if best is None or len(rounds) < FEWEST:
         return tuple(Control(name, "not made: too few rounds", None) for name in names)
     return (
-        _permuted_fcn(rounds, ratio),
-        _permuted_best(study, rounds, ratio),
-        _shuffled(study, rounds, ratio),
-        _bag(rounds, best, order, ratio),
+        _permuted_fcn(rounds),
+        _permuted_best(rounds, study.winner(setups), order),
+        _shuffled(rounds),
+        _bag(rounds, best, order),
     )
 
 
-def _permuted_fcn(rounds: Rounds, ratio: float) -> Control:
+def _permuted_fcn(rounds: Rounds) -> Control:
     """An FCN cannot see the order: what permuting it saves must be 1."""
     if FCN not in rounds.errors or len(rounds.sizes) < 2:
         return Control(PERMUTED_FCN, "not made: the FCN was left out, or there is one size only", None)
-    found = saving(rounds.errors[FCN], rounds.errors[PERMUTED_FCN], np.array(rounds.sizes), ratio)
+    sizes = np.array(rounds.sizes)
+    found = saving(rounds.errors[FCN], rounds.errors[PERMUTED_FCN], sizes, rounds.ratio, grain=rounds.grain)
     fine = found.low <= 1 <= found.high
     says = "permuted FCN: as good as the FCN, as it must be"
     if not fine:
@@ -48,36 +52,62 @@ def _permuted_fcn(rounds: Rounds, ratio: float) -> Control:
     return Control(PERMUTED_FCN, says, fine, value, found.low or None, high, error)
 
 
-def _full(study: Audit, rounds: Rounds, name: str) -> np.ndarray:
-    return np.array([float(row.result[study.column]) for row in rounds.full[name]])
+def _permuted_best(rounds: Rounds, winner: str, order: Order) -> Control:
+    """The winner of tuning on permuted places: worse exactly if it uses the order.
+
+    An FCN and the bag are blind to it and must not change. Any other winner must be worse on permuted places
+    if the order test says that order matters because it is better as it is, and must not be better for
+    certain unless that test said so.
+    """
+    errors = rounds.at_full(PERMUTED_BEST)
+    lost = errors - rounds.at_full(winner)
+    p, mean = rounds.p_value(lost), float(lost.mean())
+    uses = order.verdict == "matters" and (order.here or 0.0) < (order.permuted or 0.0)
+    worse_here = order.verdict == "matters" and not uses
+    fine: bool | None = True
+    if winner in (FCN, BAG):
+        says = f"{winner} is blind to the order, and as good on permuted places, as it must be"
+        if p <= CERTAIN:
+            says, fine = f"{winner} is blind to the order, but seems to differ on permuted places", False
+    elif mean < 0 and p <= CERTAIN and not worse_here:
+        says, fine = f"{winner} is better on permuted places, which the order test does not explain", False
+    elif uses and (mean <= 0 or p > LIKELY):
+        says, fine = f"whether {winner} loses by permuting is not decided by {len(rounds)} rounds", None
+    elif uses:
+        says = f"{winner} loses its lead on permuted places, as it must where order matters"
+    elif order.verdict == "not seen" and mean > 0 and p <= CERTAIN:
+        says, fine = (
+            f"{winner} loses on permuted places: order matters, though its test did not see it",
+            False,
+        )
+    elif mean < 0 and p <= CERTAIN:
+        says = f"{winner} is better on permuted places, as networks are by the order test"
+    else:
+        says = f"{winner} is about as good on permuted places, as it must be where order is of no use"
+    around = rounds.interval(errors)
+    return Control(PERMUTED_BEST, says, fine, None, around.low, around.high, around.mean)
 
 
-def _permuted_best(study: Audit, rounds: Rounds, ratio: float) -> Control:
-    """What the winner of tuning loses if places are permuted; nothing can go wrong here."""
-    mean, low, high = interval(_full(study, rounds, PERMUTED_BEST), ratio)
-    return Control(PERMUTED_BEST, "the winner of tuning on permuted places", True, None, low, high, mean)
-
-
-def _shuffled(study: Audit, rounds: Rounds, ratio: float) -> Control:
+def _shuffled(rounds: Rounds) -> Control:
     """Trained on shuffled labels nothing may beat the majority."""
-    errors, majority = _full(study, rounds, SHUFFLED), _full(study, rounds, MAJORITY)
-    difference = errors - majority
-    fine = not (difference.mean() < 0 and p_value(difference, ratio) <= 0.01)
+    errors = rounds.at_full(SHUFFLED)
+    difference = errors - rounds.at_full(MAJORITY)
+    fine = not (difference.mean() < 0 and rounds.p_value(difference) <= CERTAIN)
     says = "trained on shuffled labels, the winner does not beat the majority, as it must be"
     if not fine:
         says = "trained on shuffled labels, the winner still beats the majority: test labels leak"
-    mean, low, high = interval(errors, ratio)
-    return Control(SHUFFLED, says, fine, None, low, high, mean)
+    around = rounds.interval(errors)
+    return Control(SHUFFLED, says, fine, None, around.low, around.high, around.mean)
 
 
-def _bag(rounds: Rounds, best: str, order: Order, ratio: float) -> Control:
+def _bag(rounds: Rounds, best: str, order: Order) -> Control:
     """An order-free network that is as good as the best says that order is not what helps."""
     if BAG not in rounds.errors:
         return Control(BAG, "not made: the bag was left out", None)
     errors = rounds.at_full(BAG)
     difference = errors - rounds.at_full(best)
     worse = best != BAG and difference.mean() > 0
-    behind = worse and p_value(difference, ratio) <= 0.05
+    behind = worse and rounds.p_value(difference) <= LIKELY
     says, fine = "an order-free bag of places is behind the best arm", True
     if worse and not behind:
         says, fine = f"whether an order-free bag does as well is not decided by {len(errors)} rounds", None
@@ -85,5 +115,5 @@ def _bag(rounds: Rounds, best: str, order: Order, ratio: float) -> Control:
         says, fine = "an order-free bag does as well", order.verdict != "matters"
     if fine is False:
         says = "an order-free bag does as well as the best arm: what helps is not the order"
-    mean, low, high = interval(errors, ratio)
-    return Control(BAG, says, fine, None, low, high, mean)
+    around = rounds.interval(errors)
+    return Control(BAG, says, fine, None, around.low, around.high, around.mean)

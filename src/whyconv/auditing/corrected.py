@@ -8,6 +8,9 @@ over S rounds
     (1/S + n_test / n_train) s^2
 
 instead of s^2 / S. ``ratio`` is n_test / n_train throughout.
+
+Errors of n test examples are multiples of 1/n, so a few rounds may agree exactly, and s would be 0. It is
+therefore taken as at least ``grain`` = 1/n: as if one round had one example more wrong.
 """
 
 from __future__ import annotations
@@ -32,24 +35,47 @@ def quantile(rounds: int, ratio: float, level: float = 0.95) -> float:
     return float(stats.t.ppf((1 + level) / 2, rounds - 1)) * math.sqrt(1 + rounds * ratio)
 
 
-def interval(values: Sequence[float] | np.ndarray, ratio: float, level: float = 0.95) -> Spread:
+def spread(array: np.ndarray, grain: float) -> float:
+    """The standard deviation over rounds, at least ``grain``."""
+    return max(float(array.std(ddof=1)), grain)
+
+
+def floored(deviations: np.ndarray, grain: float) -> np.ndarray:
+    """Deviations from means (rounds x places) with a spread of at least ``grain`` at every place.
+
+    Where rounds agree more closely they are moved up and down by turns; means stay 0.
+    """
+    if len(deviations) < 2 or grain <= 0:
+        return deviations
+    turns = np.resize([1.0, -1.0], len(deviations))
+    turns -= turns.mean()
+    turns *= grain / turns.std(ddof=1)
+    return np.where(deviations.std(axis=0, ddof=1) < grain, turns[:, None], deviations)
+
+
+def interval(
+    values: Sequence[float] | np.ndarray, ratio: float, level: float = 0.95, grain: float = 0.0
+) -> Spread:
     """The mean of one value per round with its corrected interval."""
     array = np.asarray(values, float)
     mean = float(array.mean())
     if len(array) < 2:
         return Spread(mean, -math.inf, math.inf)
-    reach = quantile(len(array), ratio, level) * float(array.std(ddof=1)) / math.sqrt(len(array))
+    reach = quantile(len(array), ratio, level) * spread(array, grain) / math.sqrt(len(array))
     return Spread(mean, mean - reach, mean + reach)
 
 
-def p_value(differences: Sequence[float] | np.ndarray, ratio: float) -> float:
-    """The two-sided p of "the expected difference is 0", by the corrected t; 1 with fewer than two rounds."""
+def p_value(differences: Sequence[float] | np.ndarray, ratio: float, grain: float = 0.0) -> float:
+    """The two-sided p of "the expected difference is 0", by the corrected t; 1 with fewer than two rounds.
+
+    Without a ``grain``, rounds that agree exactly are judged by their signs: 2^(1 - S).
+    """
     array = np.asarray(differences, float)
     count, mean = len(array), float(array.mean())
     if count < 2 or mean == 0:
         return 1.0
-    error = float(array.std(ddof=1)) * math.sqrt(1 / count + ratio)
-    return float(2 * stats.t.sf(abs(mean) / error, count - 1)) if error > 0 else 0.0
+    error = spread(array, grain) * math.sqrt(1 / count + ratio)
+    return float(2 * stats.t.sf(abs(mean) / error, count - 1)) if error > 0 else 2.0 ** (1 - count)
 
 
 def holm(p_values: Sequence[float]) -> list[float]:

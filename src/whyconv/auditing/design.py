@@ -1,6 +1,7 @@
 """How a data set is audited: split, sizes, windows and metric, all from the data alone.
 
-Nothing here depends on the time that is given, so that more minutes later go on with the same rows.
+The time that is given decides only how much is tried and for how long arms may train
+(:mod:`whyconv.auditing.budget`): with more minutes later, whatever does not change is not computed again.
 """
 
 from __future__ import annotations
@@ -23,13 +24,20 @@ RARE = 0.2
 MOST_SIZES = 6
 LEAST = 16
 """The smallest size has at least this many examples, and two per class."""
+MOST_STATES = 2_000_000
 METRICS = ("error", "balanced", "logloss", "mse")
 
 
 def designed(
-    dataset: Dataset, *, metric: str = "auto", arms: Sequence[str] | None = None, random_state: int = 0
+    dataset: Dataset,
+    *,
+    metric: str = "auto",
+    arms: Sequence[str] | None = None,
+    random_state: int = 0,
+    target: float | None = None,
+    budget: float | None = None,
 ) -> Audit:
-    """The study of a data set."""
+    """The study of a data set; ``budget``: the seconds of a core that it may take."""
     count, labels = len(dataset.y), len(dataset.classes)
     test = count // 4
     largest = 1 if dataset.groups is None else int(np.bincount(dataset.groups).max())
@@ -53,9 +61,20 @@ def designed(
         "arms": chosen_arms(arms),
         "windows": windows(dataset.shape),
         "notes": dataset.warnings,
-        "first_seed": 1000 * random_state % 1_000_000,
+        "first_seed": first_seed(random_state),
+        "target": target,
+        "budget": budget,
     }
     return checked(Audit, values, "this audit")
+
+
+def first_seed(random_state: int) -> int:
+    """Every state has a thousand seeds for its rounds."""
+    if not (isinstance(random_state, int | np.integer) and 0 <= random_state <= MOST_STATES):
+        raise BadData(
+            f"random_state = {random_state} was given; give a whole number from 0 to {MOST_STATES:,}."
+        )
+    return 1000 * int(random_state)
 
 
 def doubling(most: int, least: int) -> tuple[int, ...]:

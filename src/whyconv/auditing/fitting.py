@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from whyconv.auditing.architecture import WHOLE, passes
 from whyconv.auditing.scaling import ROWS, Scaling
+from whyconv.compiling import brief
 from whyconv.execution import FIRST_STEPS, paced
 from whyconv.lazy import Floats, NDArray, jax, jnp, np
 from whyconv.learners import Feed, Fit, Job, Maker
@@ -143,4 +144,4 @@ def scores(network: Network, params: Any, x: NDArray, scaled: Scaling) -> Floats
 
 @once
 def _scorer(network: Network) -> Callable[..., jax.Array]:
-    return jax.jit(lambda params, x: network.apply(network.derive(params), network.prepare(x)))
+    return brief(lambda params, x: network.apply(network.derive(params), network.prepare(x)))

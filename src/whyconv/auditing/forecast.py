@@ -9,7 +9,8 @@ size, what does it say there?
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 from whyconv.auditing.corrected import interval
 from whyconv.auditing.result import Forecast
@@ -54,6 +55,20 @@ def fit(sizes: np.ndarray, errors: np.ndarray) -> Law:
         if miss < best[0] - 1e-15:
             best = (miss, Law(float(a), float(b), c))
     return best[1]
+
+
+class Model(NamedTuple):
+    """The best arm: its network and learner as specs, and its errors (rounds x sizes)."""
+
+    network: Mapping[str, Any]
+    learner: Mapping[str, Any]
+    sizes: np.ndarray
+    errors: np.ndarray
+    ratio: float
+
+    def forecast(self, target: float | None) -> Forecast:
+        """The error with more data, and the examples that an error of ``target`` needs."""
+        return forecast(self.sizes, self.errors, self.ratio, target)
 
 
 def forecast(sizes: np.ndarray, errors: np.ndarray, ratio: float, target: float | None = None) -> Forecast:

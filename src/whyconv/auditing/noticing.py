@@ -16,6 +16,10 @@ SHARE = 0.2
 NEARER = 0.7
 """If more rows than this are nearer to the next row than to a random one of their label, rows are related."""
 PAIRS = 2000
+CROWD, GAP = 20, 1.6
+"""Rows come in crowds if most have 4 to so many neighbours, and the next one is this many times farther."""
+LOOKED_AT, AMONG = 400, 4000
+"""Rows whose neighbours are looked for, and among how many."""
 FEWEST_PAIRS = 80
 KIN = re.compile(
     r"(subject|patient|person|user|participant|session|machine|device|group|site)s?([ _-]?(id|no|nr))?"
@@ -103,6 +107,29 @@ def _kin(features: Features, flat: NDArray, labels: Labels) -> Iterator[str]:
             "several rows come from one person or recording, say so with --groups, or errors come out too "
             "small"
         )
+    elif _in_crowds(flat) > NEARER:
+        yield (
+            "most rows have a few others much nearer than all the rest; if several rows come from one person "
+            "or recording, say so with --groups, or errors come out too small"
+        )
+
+
+def _in_crowds(flat: NDArray) -> float:
+    """The share of rows with a crowd: persons whose rows are alike, wherever their rows are.
+
+    Of rows scattered over D dimensions, the distance to neighbour j + 1 is GAP times that to neighbour j with
+    probability GAP^(-D j), so smaller crowds are not counted: on a line they are everywhere.
+    """
+    rows = np.random.default_rng(1).permutation(len(flat))[:AMONG]
+    spread = flat.std(axis=0, dtype=np.float64)
+    x = flat[rows][:, spread > 0] / spread[spread > 0]
+    if not x.size:
+        return 0.0
+    looked = x[:LOOKED_AT]
+    squares = (looked**2).sum(axis=1)[:, None] + (x**2).sum(axis=1) - 2 * looked @ x.T
+    near = np.sqrt(np.maximum(np.sort(squares, axis=1)[:, 1 : CROWD + 2], 0.0))
+    gaps = near[:, 4:] > GAP * near[:, 3:-1]
+    return float((gaps & (near[:, 3:-1] > 1e-3)).any(axis=1).mean())
 
 
 def _neighbours_nearer(flat: NDArray, labels: Labels) -> float | None:

@@ -5,9 +5,30 @@ Every number that is not known is None, and an interval's open end too, so that 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
+if TYPE_CHECKING:
+    from whyconv.auditing.forecast import Model
+
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "data": ("name", "examples", "shape", "classes", "metric"),
+    "order": ("verdict", "p", "here", "permuted"),
+    "savings": ("prior", "factor", "low", "high", "verdict"),
+    "window": (),
+    "arms": ("name", "error", "low", "high"),
+    "best": (),
+    "references": ("name", "error", "low", "high"),
+    "forecast": ("m", "error", "low", "high", "target", "needed", "backtest"),
+    "controls": ("name", "says", "fine", "factor", "low", "high", "error"),
+    "warnings": (),
+    "rounds": (),
+    "seconds": (),
+    "out": (),
+}
+"""What programs get, and of which parts which fields: a form that stays."""
 PRIORS = ("locality", "sharing", "pooling", "together")
 """In every audit, in this order."""
 
@@ -94,7 +115,7 @@ class Forecast:
 
 @dataclass(frozen=True)
 class Control:
-    """A check of the audit itself: ``fine`` is None if it could not be made."""
+    """A check of the audit itself: ``fine`` is None if it was not made or not decided."""
 
     name: str
     says: str
@@ -103,6 +124,11 @@ class Control:
     low: float | None = None
     high: float | None = None
     error: float | None = None
+
+    @property
+    def made(self) -> bool:
+        """Whether anything was measured for it."""
+        return self.error is not None
 
 
 @dataclass(frozen=True)
@@ -127,3 +153,21 @@ class Result:
     out: str
     curves: tuple[dict[str, Any], ...] = field(default=(), repr=False)
     """arm, m, error, low, high, rounds: one for every point of the learning curves."""
+    filters: Mapping[str, tuple[Any, str]] = field(default_factory=dict, repr=False, compare=False)
+    """Of the best arm and the FCN: the strongest filters of the first layer (number, row, column, channel),
+    and a score."""
+    model: Model | None = field(default=None, repr=False, compare=False)
+    """The best arm with its learning curve; None before there is a whole round."""
+
+    def to_json(self) -> dict[str, Any]:
+        """The object of ``whyconv audit --json``: plain values, None for what is not known or not finite."""
+        return {name: plain(getattr(self, name), parts) for name, parts in PARTS.items()}
+
+
+def plain(value: Any, parts: tuple[str, ...] = ()) -> Any:
+    """A value as JSON has it; of a dataclass these parts."""
+    if isinstance(value, list | tuple):
+        return [plain(each, parts) for each in value]
+    if parts and value is not None:
+        return {name: plain(getattr(value, name)) for name in parts}
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -4,77 +4,29 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from whyconv.auditing import controls
-from whyconv.auditing.arms import contrasts
-from whyconv.auditing.corrected import holm, interval, p_value
-from whyconv.auditing.forecast import forecast
+from whyconv.auditing.arms import FCN, contrasts
+from whyconv.auditing.corrected import holm
+from whyconv.auditing.forecast import Model
+from whyconv.auditing.learning import still_learning
 from whyconv.auditing.order import order_test
-from whyconv.auditing.phases import CONTROL, FOREST, LINEAR, MAJORITY, PERMUTED_FCN, REFERENCE, Setup
+from whyconv.auditing.phases import FOREST, GROWTH, LINEAR, MAJORITY, PERMUTED_FCN, REFERENCE, Setup
 from whyconv.auditing.result import Arm, Described, Result, Saving
+from whyconv.auditing.rounds import FEWEST, Rounds, whole_rounds
 from whyconv.auditing.savings import Factor, decided, gap, saving, what_would_decide
 from whyconv.lazy import np
 from whyconv.studies import Point
-from whyconv.studies.tuned import MEASURED
+from whyconv.studies.tuned import TUNING
 from whyconv.trial import Row
 
 if TYPE_CHECKING:
     from whyconv.auditing.study import Audit
 
-FEWEST = 3
-"""No factor from fewer rounds."""
 BEATEN = 0.01
 """The best arm beats the majority if the p of their difference is at most this: it is the best of several."""
-FALLING = 0.8
-"""The training loss still falls if it ends below this share of what it was at half of the steps."""
-FITTED = 0.5
-"""An arm whose training error is below this share of its test error is past learning more of use."""
 PRIMARY = ("locality", "sharing", "pooling")
-
-
-@dataclass(frozen=True)
-class Rounds:
-    """The whole rounds: errors by arm (rounds x sizes), further rows at the largest size."""
-
-    seeds: tuple[int, ...]
-    sizes: tuple[int, ...]
-    errors: Mapping[str, np.ndarray]
-    full: Mapping[str, list[Row]]
-    """Rows at the largest size by arm, control or reference."""
-
-    def at_full(self, name: str) -> np.ndarray:
-        return self.errors[name][:, -1]
-
-
-def whole_rounds(study: Audit, points: Sequence[Point], rows: Mapping[str, Row]) -> Rounds:
-    """Those whose trials all have a row."""
-    by_seed: dict[int, list[Point]] = {}
-    for point in points:
-        if point.labels["phase"] in (MEASURED, CONTROL, REFERENCE):
-            by_seed.setdefault(point.trial.seed, []).append(point)
-    done = sorted(
-        seed
-        for seed, each in by_seed.items()
-        if any(p.labels["phase"] == MEASURED for p in each)
-        and all(p.trial.key in rows and rows[p.trial.key].status == "ok" for p in each)
-    )
-    found: dict[str, dict[tuple[int, int], Row]] = {}
-    for seed in done:
-        for point in by_seed[seed]:
-            row = rows[point.trial.key]
-            found.setdefault(str(point.labels["arm"]), {})[seed, int(point.labels["m"])] = row
-    last, errors = study.sizes[-1], {}
-    for name, cells in found.items():
-        if all((seed, m) in cells for seed in done for m in study.sizes):
-            errors[name] = np.array(
-                [[float(cells[seed, m].result[study.column]) for m in study.sizes] for seed in done]
-            )
-    full = {
-        name: [cells[seed, last] for seed in done if (seed, last) in cells] for name, cells in found.items()
-    }
-    return Rounds(tuple(done), study.sizes, errors, full)
 
 
 def result(
@@ -82,23 +34,21 @@ def result(
     points: Sequence[Point],
     rows: Mapping[str, Row],
     *,
-    target: float | None = None,
     seconds: float = 0.0,
     out: str = "",
 ) -> Result:
     """What the rows so far say."""
     rounds = whole_rounds(study, points, rows)
-    tuned = study.tuned(rows)[1] if any(p.labels["phase"] == "tuning" for p in points) else None
+    tuned = study.tuned(rows)[1] if any(p.labels["phase"] == TUNING for p in points) else None
     setups = tuned or {}
-    ratio = study.task.test / study.sizes[-1]
     arms = [arm for arm in setups if arm in rounds.errors]
     best = min(arms, key=lambda arm: rounds.at_full(arm).mean()) if arms else None
     order = order_test(study, points, rows)
-    why = unjudged(study, rounds, arms, best, ratio)
-    savings = all_savings(study, setups, rounds, ratio, why)
-    checks = controls.all_controls(study, rounds, best, order, ratio)
-    learning = [arm for arm in arms if still_learning(rounds.full[arm], study)]
-    warnings = [*study.notes, *(f"{arm} was still learning at the step limit" for arm in learning)]
+    model = _model(study, setups, rounds, best)
+    why = unjudged(study, rounds, arms, best)
+    savings = all_savings(study, setups, rounds, why)
+    checks = controls.all_controls(study, setups, rounds, best, order)
+    warnings = [*study.notes, *_unfinished(study, setups, rounds)]
     warnings += [check.says for check in checks if check.fine is False]
     if why and best is not None:
         warnings.append(f"nothing was judged: {why}")
@@ -110,21 +60,57 @@ def result(
         order=order,
         savings=savings,
         window=_window(setups, best),
-        arms=tuple(_arm(arm, rounds.at_full(arm), ratio) for arm in arms),
+        arms=tuple(_arm(arm, rounds.at_full(arm), rounds) for arm in arms),
         best=best,
-        references=references(study, points, rows, ratio),
-        forecast=(
-            forecast(np.array(rounds.sizes), rounds.errors[best], ratio, target)
-            if best is not None and len(rounds.seeds) >= FEWEST
-            else None
-        ),
+        references=references(study, points, rows, rounds),
+        forecast=model.forecast(study.target) if model and len(rounds) >= FEWEST else None,
         controls=checks,
         warnings=tuple(dict.fromkeys(warnings)),
         rounds=len(rounds.seeds),
         seconds=seconds,
         out=out,
-        curves=tuple(_curves(rounds, [*arms, PERMUTED_FCN], ratio)),
+        curves=tuple(_curves(rounds, [*arms, PERMUTED_FCN])),
+        filters={
+            arm: _filters(rounds.full[arm])
+            for arm in dict.fromkeys((best, FCN))
+            if arm in arms and _shown(rounds.full[arm])
+        },
+        model=model,
     )  # fmt: skip
+
+
+def _model(study: Audit, setups: Mapping[str, Setup], rounds: Rounds, best: str | None) -> Model | None:
+    """The best arm as it was trained, and its learning curve."""
+    if best is None:
+        return None
+    setup, m = setups[best], study.sizes[-1]
+    learner = study.learner(m, setup.rate, setup.steps)
+    return Model(setup.network, learner, np.array(rounds.sizes), rounds.errors[best], rounds.ratio)
+
+
+def _shown(rows: Sequence[Row]) -> bool:
+    """Whether a row shows filters: that of seed 0."""
+    return any("filters" in row.trace for row in rows)
+
+
+def _filters(rows: Sequence[Row]) -> tuple[np.ndarray, str]:
+    """The filters in these rows of an arm, and how local they are on average."""
+    trace = next(row.trace for row in rows if "filters" in row.trace)
+    local = [float(row.result["locality"]) for row in rows if "locality" in row.result]
+    shape = [int(size) for size in trace["filters_shape"]]
+    score = f"locality {np.mean(local):.2f}" if local else ""
+    return np.asarray(trace["filters"]).reshape(shape), score
+
+
+def _unfinished(study: Audit, setups: Mapping[str, Setup], rounds: Rounds) -> list[str]:
+    """A warning for every arm that was still learning when it was stopped."""
+    found = []
+    for arm, setup in setups.items():
+        if arm in rounds.errors and still_learning(rounds.full[arm], study):
+            more = setup.steps < study.steps * GROWTH**study.growths
+            todo = "; more minutes allow more steps" if more else ""
+            found.append(f"{arm} was still learning at the step limit of {setup.steps:,}{todo}")
+    return found
 
 
 def _window(setups: Mapping[str, Setup], best: str | None) -> int | None:
@@ -135,8 +121,8 @@ def _window(setups: Mapping[str, Setup], best: str | None) -> int | None:
     return min(local, key=lambda setup: setup.outcome).window if local else None
 
 
-def _arm(name: str, errors: Sequence[float] | np.ndarray, ratio: float) -> Arm:
-    mean, low, high = interval(errors, ratio)
+def _arm(name: str, errors: Sequence[float] | np.ndarray, rounds: Rounds) -> Arm:
+    mean, low, high = rounds.interval(errors)
     return Arm(name, mean, _finite(max(low, 0.0) if low > -math.inf else low), _finite(high))
 
 
@@ -144,11 +130,11 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _curves(rounds: Rounds, names: Sequence[str], ratio: float) -> list[dict[str, Any]]:
+def _curves(rounds: Rounds, names: Sequence[str]) -> list[dict[str, Any]]:
     points = []
     for name in names:
         for place, m in enumerate(rounds.sizes if name in rounds.errors else ()):
-            found = _arm(name, rounds.errors[name][:, place], ratio)
+            found = _arm(name, rounds.errors[name][:, place], rounds)
             points.append(
                 {
                     "arm": name, "m": m, "error": found.error, "low": found.low, "high": found.high,
@@ -159,7 +145,7 @@ def _curves(rounds: Rounds, names: Sequence[str], ratio: float) -> list[dict[str
 
 
 def references(
-    study: Audit, points: Sequence[Point], rows: Mapping[str, Row], ratio: float
+    study: Audit, points: Sequence[Point], rows: Mapping[str, Row], rounds: Rounds
 ) -> tuple[Arm, ...]:
     """Other methods with all examples, from all rounds there are."""
     regression = study.task.labels == 0
@@ -174,52 +160,32 @@ def references(
         if point.labels["phase"] == REFERENCE and row is not None and row.status == "ok":
             errors = found.setdefault(str(point.labels["arm"]), {})
             errors[row.key] = float(row.result[study.column])
-    return tuple(_arm(names[name], [*errors.values()], ratio) for name, errors in found.items())
+    return tuple(_arm(names[name], [*errors.values()], rounds) for name, errors in found.items())
 
 
-def unjudged(study: Audit, rounds: Rounds, arms: Sequence[str], best: str | None, ratio: float) -> str:
+def unjudged(study: Audit, rounds: Rounds, arms: Sequence[str], best: str | None) -> str:
     """Why nothing is judged; empty if something may be."""
     if len(rounds.seeds) < FEWEST or best is None:
         return f"{len(rounds.seeds)} of {FEWEST} rounds are done; give more minutes"
-    if len(study.sizes) < 2:
+    if len(rounds.sizes) < 2:
         return "there are too few examples for two sizes; more examples are needed"
-    majority = np.array([float(row.result[study.column]) for row in rounds.full[MAJORITY]])
-    difference = rounds.at_full(best) - majority
-    if not (difference.mean() < 0 and p_value(difference, ratio) <= BEATEN):
+    difference = rounds.at_full(best) - rounds.at_full(MAJORITY)
+    if not (difference.mean() < 0 and rounds.p_value(difference) <= BEATEN):
         return f"no arm beats the {'mean' if study.task.labels == 0 else 'majority'} for certain"
     return ""
 
 
-def still_learning(rows: Sequence[Row], study: Audit) -> bool:
-    """Whether an arm, stopped at its last step, would learn more of use: in most rounds its training loss
-    falls, and its training error is not far below its test error.
-    """
-    return sum(_learning(row, study) for row in rows) * 2 > len(rows)
-
-
-def _learning(row: Row, study: Audit) -> bool:
-    trace, epochs = row.trace.get("loss_at_epochs_2^i", []), int(row.result["epochs"])
-    if row.result["stopped"] != "cap" or epochs < 2:
-        return False
-    before = trace[int(math.log2(epochs / 2))]
-    falls = float(row.result["train_loss"]) < FALLING * before
-    fitted = float(row.result[f"train_{study.metric}"]) < FITTED * float(row.result[study.column])
-    return falls and not fitted
-
-
-def all_savings(
-    study: Audit, setups: Mapping[str, Setup], rounds: Rounds, ratio: float, why: str
-) -> tuple[Saving, ...]:
+def all_savings(study: Audit, setups: Mapping[str, Setup], rounds: Rounds, why: str) -> tuple[Saving, ...]:
     """The four questions; the first three are adjusted for each other."""
     asked = contrasts(study.pooled(setups))
     known = {
         prior: pair
         for prior, pair in asked.items()
-        if len(rounds.seeds) >= FEWEST and len(study.sizes) > 1 and all(arm in rounds.errors for arm in pair)
+        if len(rounds.seeds) >= FEWEST and len(rounds.sizes) > 1 and all(arm in rounds.errors for arm in pair)
     }
     sizes = np.array(rounds.sizes)
     factors = {
-        prior: saving(rounds.errors[without], rounds.errors[given], sizes, ratio)
+        prior: saving(rounds.errors[without], rounds.errors[given], sizes, rounds.ratio, grain=rounds.grain)
         for prior, (without, given) in known.items()
     }
     primary = [prior for prior in PRIMARY if prior in factors]
@@ -232,7 +198,7 @@ def all_savings(
             found.append(Saving(prior, "not judged", why=missing, without=without, given=given))
             continue
         found.append(
-            _saving(study, rounds, prior, (without, given), factors[prior], adjusted.get(prior), ratio, why)
+            _saving(study, rounds, prior, (without, given), factors[prior], adjusted.get(prior), why)
         )
     return tuple(found)
 
@@ -244,7 +210,6 @@ def _saving(
     pair: tuple[str, str],
     factor: Factor,
     adjusted: float | None,
-    ratio: float,
     why: str,
 ) -> Saving:
     without, given = pair
@@ -254,7 +219,7 @@ def _saving(
     behind = {"saves": (without,), "costs": (given,), "no difference": pair}.get(verdict, ())
     if not why and (slow := [arm for arm in behind if still_learning(rounds.full[arm], study)]):
         why = f"{' and '.join(slow)} was still learning at the step limit, and might catch up"
-    around = gap(a, b, np.array(rounds.sizes), ratio)
+    around = gap(a, b, np.array(rounds.sizes), rounds.ratio, rounds.grain)
     measured: dict[str, Any] = {
         "without": without, "given": given, "at": factor.at,
         "gap": around and around.mean, "gap_low": around and (around.low or None),
@@ -272,7 +237,7 @@ def _saving(
         _finite(factor.value),
         factor.low or None,
         _finite(factor.high),
-        what_would_decide(a, b, ratio, p, factor.p) if verdict == "undecided" else "",
+        what_would_decide(a, b, rounds.ratio, p, factor.p) if verdict == "undecided" else "",
         **measured,
     )
 

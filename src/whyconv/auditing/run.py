@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from whyconv.auditing.asking import require_target, require_time
+from whyconv.auditing.asking import core_seconds, most_workers, require_target, require_time
 from whyconv.auditing.bad_data import BadData
 from whyconv.auditing.dataset import Dataset
-from whyconv.auditing.design import designed
+from whyconv.auditing.design import chosen_metric, designed
 from whyconv.auditing.keeping import keep
 from whyconv.auditing.phases import ORDER
 from whyconv.auditing.result import Result
@@ -21,6 +21,7 @@ from whyconv.paths import given_path, use_run_folder
 from whyconv.runner.coordinator import complete
 from whyconv.runner.database import FILE
 from whyconv.runner.events import Event, Finished, Options, Planned, Tick
+from whyconv.runner.places import Place
 from whyconv.runner.store import Store
 from whyconv.studies import Point
 from whyconv.studies.tuned import MEASURED, TUNING
@@ -28,8 +29,8 @@ from whyconv.tasks.own_data import FOLDER
 from whyconv.trial import Row
 
 AUDITS = "whyconv-audits"
-RESERVE = 1.0
-"""Seconds at the end for the result."""
+RESERVE, SHARE = 1.0, 0.01
+"""At the end for the result: so many seconds, or this share of the time."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ def audit(
     memory: float | None = None,
     arms: Sequence[str] | None = None,
     random_state: int = 0,
+    place: Place | None = None,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Result:
     """What locality, sharing and pooling would save on these data; see :mod:`whyconv.auditing`.
@@ -64,52 +66,45 @@ def audit(
     ``metric``: auto, error, balanced, logloss or mse. ``target``: an error for the forecast. ``out``: the
     folder of rows and of the copy of the data; None: a folder in ``whyconv-audits`` named by the data.
     ``memory``: gigabytes. ``arms``: names from :data:`whyconv.auditing.arms.ARMS`; None: the usual ones.
-    The same call resumes; with more ``minutes`` it goes on from there.
+    ``place``: where trials run if not in processes of this machine (:mod:`whyconv.runner.places`). The same
+    call resumes; with more ``minutes`` it goes on from there.
     """
     began = time.monotonic()
     if not 0 < minutes < 100_000:
         raise UserError(f"minutes = {minutes} was given; give a number above 0, such as 5.")
-    study = designed(dataset, metric=metric, arms=arms, random_state=random_state)
-    require_target(target, dataset, study.metric)
-    require_time(study, minutes, workers)
     if workers is not None and workers < 1:
         raise BadData(f"{workers} workers were given; give 1 or more, or leave it out.")
+    require_target(target, dataset, chosen_metric(dataset, metric))
+    slots = workers if place is None else place.standing().slots
+    study = designed(
+        dataset, metric=metric, arms=arms, random_state=random_state, target=target,
+        budget=core_seconds(minutes, slots, memory),
+    )  # fmt: skip
+    require_time(study, minutes, slots)
     folder = given_path(Path(AUDITS) / f"{dataset.name}-{study.task.data[:8]}" if out is None else out)
     keep(dataset, folder, study.task.data)
     use_run_folder(folder.resolve())
-    watcher = _Watcher(study, folder, target, began, 60 * minutes, watch)
+    watcher = _Watcher(study, folder, began, 60 * minutes, watch)
     watcher.tell("checks", 0.0)
-    left = 60 * minutes - RESERVE - (time.monotonic() - began)
+    left = 60 * minutes - max(RESERVE, SHARE * 60 * minutes) - (time.monotonic() - began)
     options = Options(
-        workers=workers or _workers(memory), seconds=max(left, 1.0), preset="quick", retry_failed=True,
+        workers=workers or most_workers(memory), seconds=max(left, 1.0), preset="quick", retry_failed=True,
         command=f"whyconv audit (rows of {dataset.name})",
     )  # fmt: skip
     try:
-        summary = complete(study, folder, options, watcher.watch)
+        summary = complete(study, folder, options, watcher.watch, place)
     except BaseException:
         if not (folder / FILE).exists():  # refused: no copy of the data stays behind
             (folder / FOLDER / f"{study.task.data}.npz").unlink(missing_ok=True)
         raise
     failed = [row for row in summary.rows.values() if row.status == "failed"]
-    found = result(
-        study, summary.points, summary.rows, target=target, seconds=time.monotonic() - began, out=str(folder)
-    )
+    found = result(study, summary.points, summary.rows, seconds=time.monotonic() - began, out=str(folder))
     if failed:
         lost = f"{len(failed)} trials failed ({failed[0].error}); their rounds do not count"
         found = replace(found, warnings=(*found.warnings, lost))
     watcher.result = found
     watcher.tell(watcher.phase, 1.0)
     return found
-
-
-def _workers(memory: float | None) -> int | None:
-    """As many workers as these gigabytes hold; None: by cores and free memory."""
-    if memory is None:
-        return None
-    from whyconv import system
-    from whyconv.runner.forecast import STOCK_BYTES, WORKER_BYTES
-
-    return max(1, min(system.cores(), int(memory * 1e9 / (WORKER_BYTES + STOCK_BYTES))))
 
 
 class _Watcher:
@@ -119,12 +114,11 @@ class _Watcher:
         self,
         study: Audit,
         folder: Path,
-        target: float | None,
         began: float,
         seconds: float,
         watch: Callable[[Progress], None],
     ) -> None:
-        self._study, self._folder, self._target = study, folder, target
+        self._study, self._folder = study, folder
         self._began, self._seconds, self._watch = began, seconds, watch
         self.phase, self.result = "checks", None
         self._todo = self._done = 0
@@ -157,9 +151,7 @@ class _Watcher:
         self._tuned = any(point.labels["phase"] == MEASURED for point in points)
         if points:
             seconds = time.monotonic() - self._began
-            self.result = result(
-                self._study, points, rows, target=self._target, seconds=seconds, out=str(self._folder)
-            )
+            self.result = result(self._study, points, rows, seconds=seconds, out=str(self._folder))
 
 
 def stored(study: Audit, folder: Path) -> tuple[list[Point], dict[str, Row]]:

@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple
 
-from whyconv.auditing.corrected import Spread, interval, p_value, quantile
+from whyconv.auditing.corrected import Spread, floored, interval, p_value, quantile
 from whyconv.lazy import np
 from whyconv.measure.crossing import limits
 
@@ -69,7 +69,13 @@ def differences(without: np.ndarray, given: np.ndarray, sizes: np.ndarray) -> tu
 
 
 def saving(
-    without: np.ndarray, given: np.ndarray, sizes: np.ndarray, ratio: float, level: float = 0.95
+    without: np.ndarray,
+    given: np.ndarray,
+    sizes: np.ndarray,
+    ratio: float,
+    level: float = 0.95,
+    *,
+    grain: float = 0.0,
 ) -> Factor:
     """The factor of two arms, from their errors (rounds x sizes, sizes ascending)."""
     sizes = np.asarray(sizes, float)
@@ -77,9 +83,10 @@ def saving(
     means, rounds = curves.mean(axis=0), len(curves)
     low, high = 0.0, math.inf
     if rounds > 1:
-        low, high = limits(factors, means, curves - means, 0.0, quantile(rounds, ratio, level))
+        deviations = floored(curves - means, grain)
+        low, high = limits(factors, means, deviations, 0.0, quantile(rounds, ratio, level))
     at = float(max(without[:, -1].mean(), given[:, -1].mean()))
-    p = p_value(without[:, -1] - given[:, -1], ratio)
+    p = p_value(without[:, -1] - given[:, -1], ratio, grain)
     value = _root(np.log(factors), isotonic(means))
     return Factor(value, low, high, p, at)
 
@@ -96,9 +103,14 @@ def _root(logs: np.ndarray, falling: np.ndarray) -> float:
     return float(np.exp(logs[before] + share * (logs[after] - logs[before])))
 
 
-def gap(without: np.ndarray, given: np.ndarray, sizes: np.ndarray, ratio: float) -> Spread | None:
+def gap(
+    without: np.ndarray, given: np.ndarray, sizes: np.ndarray, ratio: float, grain: float = 0.0
+) -> Spread | None:
     """The mean horizontal gap of two curves as a factor; None if they have no error in common."""
     logs = np.log(np.asarray(sizes, float))
+    apart = without - given
+    deviations = apart - apart.mean(axis=0)
+    without = without + floored(deviations, grain) - deviations
 
     def mean_gap(kept: np.ndarray) -> float:
         return _mean_gap(without[kept].mean(axis=0), given[kept].mean(axis=0), logs)

@@ -3,25 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import ceil
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from whyconv.auditing.arms import (
-    ARMS,
-    BAG,
-    FCN,
-    LCN,
-    LOCAL_MAX,
-    LOCAL_MEAN,
-    POOLED,
-    SHARED_MAX,
-    USUAL,
-    WIDTHS,
-    networks,
-)
+from whyconv.auditing.arms import ARMS, FCN, POOLED, SHARED_MAX, USUAL, networks
+from whyconv.auditing.budget import ORDER_SHARE, first_within, forecast, sizes_within
 from whyconv.auditing.phases import (
     CONTROL,
     FOREST,
@@ -35,9 +23,10 @@ from whyconv.auditing.phases import (
     Setup,
 )
 from whyconv.auditing.results import settled
+from whyconv.auditing.tuning import tuned
 from whyconv.lazy import pd
 from whyconv.studies import Cell, Judgement, Point, Study, good, increasing, only_task
-from whyconv.studies.tuned import MEASURED, TUNING, Tuner
+from whyconv.studies.tuned import MEASURED
 from whyconv.tasks.own_data import OwnData
 from whyconv.trial import Row, Trial
 from whyconv.verdict import Evidence
@@ -45,22 +34,20 @@ from whyconv.verdict import Evidence
 BATCH = 32
 LOOKS = (5, 10, 20, 40)
 """After how many rounds an audit may stop because all is decided: the fewer looks, the fewer false ones."""
-REFERENCE_ROUNDS = 3
-"""Rounds with a linear model and a forest."""
 
 
 class Audit(Study, name="audit"):
     """What locality, sharing and pooling would save on a user's own data.
 
-    References and the order test come first: the same sample in ``orders`` random orders. Then tuning, on
-    inner splits of a seed used for nothing else: the window of arms with filters of their own at every place
-    on the LCN, of arms that share them on the CNN with max-pooling (compiling every window for every arm
-    would take most of the time); then the rate of every arm by one rule, the least mean outcome over two
-    sizes. Then rounds, each a split of its own: all arms at all ``sizes``, nested, and the controls. A round
-    counts once it is whole.
+    References and the order test come first: the same sample in ``orders`` random orders. Then tuning
+    (:mod:`whyconv.auditing.tuning`). Then rounds, each a split of its own: all arms at all ``sizes``, nested,
+    and the controls. A round counts once it is whole.
 
     Adam in batches of 32, at most ``steps`` steps whatever the size, or until the training loss is at most
-    ``tolerance``.
+    ``tolerance``; an arm that still learns then gets four times the steps, up to ``growths`` times.
+
+    ``budget``: the seconds of a core that were given, of which the parts get their shares
+    (:mod:`whyconv.auditing.budget`); None: no limit. ``target``: an error whose number of examples is asked.
     """
 
     title: ClassVar[str] = "What locality, sharing and pooling would save"
@@ -68,6 +55,7 @@ class Audit(Study, name="audit"):
     broken: ClassVar[str] = "The same examples with their places permuted."
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {"quick": {}}
     listed: ClassVar[bool] = False
+    needs_data: ClassVar[bool] = True
     adaptive: ClassVar[bool] = True
 
     task: Annotated[OwnData, only_task(OwnData)]
@@ -82,17 +70,28 @@ class Audit(Study, name="audit"):
     tolerance: float = Field(0.02, ge=0)
     rates: tuple[float, ...] = (0.001, 0.004, 0.016)
     extensions: int = Field(1, ge=0, le=10)
+    growths: int = Field(2, ge=0, le=6)
+    budget: float | None = Field(None, gt=0)
+    target: float | None = Field(None, gt=0)
     orders: int = Field(39, ge=0, le=10_000)
     order_size: int = Field(1000, ge=1, le=10_000_000)
     order_steps: int = Field(500, ge=1, le=10_000_000)
     notes: tuple[str, ...] = ()
+    reference_rounds: int = Field(3, ge=0, le=10_000)
+    """Rounds with a linear model and a forest; in all others the majority alone."""
     seeds: int = Field(40, ge=1, le=10_000)
+    first_seed: int = Field(0, ge=0, le=2_000_000_000)
 
     _increasing = increasing("sizes", "windows", "rates", example="[100, 200]")
 
     @property
     def outcome(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
         return self.column
+
+    @property
+    def question(self) -> tuple[Any, ...]:
+        """Equal for audits that differ in the time given, or in the target, only."""
+        return self.task, self.metric, self.arms, self.first_seed
 
     @property
     def column(self) -> str:
@@ -124,17 +123,26 @@ class Audit(Study, name="audit"):
         }  # fmt: skip
 
     def cell(
-        self, labels: Mapping[str, Any], network: Any, m: int, rate: float, seeds: range, **task: Any
+        self,
+        labels: Mapping[str, Any],
+        network: Any,
+        m: int,
+        rate: float,
+        seeds: range,
+        *,
+        steps: int | None = None,
+        **task: Any,
     ) -> Cell:
         changed = self.task.model_copy(update=task)
         return Cell(
-            {**labels, "m": m, "rate": rate}, changed, self.learner(m, rate), network, m, seeds,
+            {**labels, "m": m, "rate": rate}, changed, self.learner(m, rate, steps), network, m, seeds,
             test_size=self.task.tested(bool(task.get("inner"))),
         )  # fmt: skip
 
-    def references(self, seed: int, names: Sequence[str]) -> list[Point]:
-        """Other methods on all training examples of a seed."""
-        m = self.sizes[-1]
+    def references(self, number: int) -> list[Point]:
+        """Other methods on all training examples of a round."""
+        m, seed = self.sizes[-1], self.first_seed + number
+        names = (MAJORITY, LINEAR, FOREST) if number < self.reference_rounds else (MAJORITY,)
         return [
             point
             for name in names
@@ -146,83 +154,44 @@ class Audit(Study, name="audit"):
         ]  # fmt: skip
 
     def order_points(self) -> list[Point]:
-        """The same sample as it is and in random orders, with all windows but the smallest and largest."""
-        m, rate, seed = min(self.order_size, self.sizes[-1]), self.middle, self.first_seed + 20_000
-        points = []
-        for window in self.windows[1:-1] or self.windows:
+        """The same sample as it is and in random orders, with all windows but the smallest and largest.
+
+        Fewer steps, then a single window, if that is more than its share of the time.
+        """
+        inner = self.windows[1:-1] or self.windows
+        middle = inner[len(inner) // 2 :][:1]
+        tried = [(inner, 1), (inner, 2), (middle, 2), (middle, 4)]
+        ways = [(windows, ceil(self.order_steps / part)) for windows, part in tried]
+        if self.budget is not None:
+            costs = [(way, (self.orders + 1) * forecast(self._in_orders(*way, range(1)))) for way in ways]
+            ways = [first_within(costs, ORDER_SHARE * self.budget)]
+        return self._in_orders(*ways[0], range(self.orders + 1))
+
+    def _in_orders(self, windows: Sequence[int], steps: int, orders: range) -> list[Point]:
+        m, seed, points = min(self.order_size, self.sizes[-1]), self.first_seed + 20_000, []
+        for window in windows:
             network = networks(self.task.grid, self.outputs, window, self.channels)[SHARED_MAX]
-            for number in range(self.orders + 1):
+            for number in orders:
                 labels = {"arm": SHARED_MAX, "phase": ORDER, "order": number, "window": window}
-                cell = self.cell(labels, network, m, rate, range(seed, seed + 1), permuted=number)
-                points += replace(cell, learner=self.learner(m, rate, self.order_steps)).points()
+                seeds = range(seed, seed + 1)
+                cell = self.cell(labels, network, m, self.middle, seeds, steps=steps, permuted=number)
+                points += cell.points()
         return points
 
     @property
     def middle(self) -> float:
         return self.rates[len(self.rates) // 2]
 
-    @property
-    def tuner(self) -> Tuner:
-        return Tuner(
-            self.rates, 1, lambda rate, rows: (*self._merit(rows), rate), self.first_tuning_seed,
-            self.extensions,
-        )  # fmt: skip
-
-    def _merit(self, rows: Sequence[Row]) -> tuple[float, float]:
+    def merit(self, rows: Sequence[Row]) -> tuple[float, float]:
         """The mean outcome, then what breaks ties."""
         first, second = (
             sum(float(row.result[name]) for row in rows) / len(rows) for name in (self.column, self.smooth)
         )
         return first, second
 
-    def entries(self) -> list[tuple[str, str]]:
-        """Entries of :func:`networks` with their arms: the FCN has one for each of its widths."""
-        widths = [(f"{FCN} {width}", FCN) for width in WIDTHS] if FCN in self.arms else []
-        return [*widths, *((arm, arm) for arm in self.arms if arm != FCN)]
-
     def tuned(self, rows: Mapping[str, Row]) -> tuple[list[Point], dict[str, Setup] | None]:
-        """The trials of tuning, and what was chosen for every arm once all are in.
-
-        First windows at the middle rate and the larger size, then rates at both sizes.
-        """
-        points, chosen = self._windows(rows)
-        if chosen is None:
-            return points, None
-        found: dict[str, Setup] = {}
-        whole = True
-        for entry, arm in self.entries():
-            window = None if arm in (FCN, BAG) else chosen[window_of(arm)]
-            cells = [self._inner(entry, arm, window, m, self.middle) for m in self.tuning_sizes]
-            tried, rate = self.tuner.tune(cells, rows)
-            points += tried
-            if rate is None:
-                whole = False
-                continue
-            last = self._inner(entry, arm, window, self.tuning_sizes[-1], rate).points()
-            outcome = self._merit([rows[point.trial.key] for point in last])[0]
-            if arm not in found or outcome < found[arm].outcome:
-                found[arm] = Setup(cells[0].network, rate, window, outcome)
-        return points, found if whole else None
-
-    def _windows(self, rows: Mapping[str, Row]) -> tuple[list[Point], dict[str, int] | None]:
-        """The best window of arms with filters of their own at every place, and of arms that share them."""
-        points, chosen = [], {}
-        for leader in dict.fromkeys(window_of(arm) for arm in self.arms if arm not in (FCN, BAG)):
-            tried = {
-                width: self._inner(leader, leader, width, self.tuning_sizes[-1], self.middle).points()
-                for width in self.windows
-            }
-            points += [point for each in tried.values() for point in each]
-            if not _lacking(points, rows):
-                merits = {w: self._merit([rows[p.trial.key] for p in each]) for w, each in tried.items()}
-                chosen[leader] = min(merits, key=lambda width, found=merits: found[width])
-        return points, None if _lacking(points, rows) else chosen
-
-    def _inner(self, entry: str, arm: str, window: int | None, m: int, rate: float) -> Cell:
-        network = networks(self.task.grid, self.outputs, window or 1, self.channels)[entry]
-        labels = {"arm": arm, "phase": TUNING, "window": window or 0, "entry": entry}
-        seed = self.first_tuning_seed
-        return self.cell(labels, network, m, rate, range(seed, seed + 1), inner=True)
+        """The trials of tuning, and what was chosen for every arm once all are in."""
+        return tuned(self, rows, self.order_points())
 
     def winner(self, setups: Mapping[str, Setup], among: Sequence[str] = ()) -> str:
         """The arm with the least outcome in tuning."""
@@ -233,19 +202,18 @@ class Audit(Study, name="audit"):
         """The arm that stands for the pooled CNN."""
         return self.winner(setups, POOLED)
 
-    def round(self, number: int, setups: Mapping[str, Setup]) -> list[Point]:
-        """One split: all arms at all sizes, the controls, and references."""
+    def round(self, number: int, setups: Mapping[str, Setup], sizes: Sequence[int]) -> list[Point]:
+        """One split: all arms at these sizes, the controls, and references."""
         seed = self.first_seed + number
         one, order = range(seed, seed + 1), 1_000_000 + seed
-        names = (MAJORITY, LINEAR, FOREST) if number < REFERENCE_ROUNDS else (MAJORITY,)
-        points = self.references(seed, names)
+        points = self.references(number)
 
         def measured(name: str, arm: str, m: int, phase: str, **task: Any) -> list[Point]:
             setup = setups[arm]
             labels = {"arm": name, "phase": phase, "window": setup.window or 0}
-            return self.cell(labels, setup.network, m, setup.rate, one, **task).points()
+            return self.cell(labels, setup.network, m, setup.rate, one, steps=setup.steps, **task).points()
 
-        for m in self.sizes:
+        for m in sizes:
             for arm in setups:
                 points += measured(arm, arm, m, MEASURED)
             if FCN in setups:
@@ -261,15 +229,17 @@ class Audit(Study, name="audit"):
         A round with a failed trial does not count, and others follow.
         """
         known, rows = rows, good(rows)
-        points = self.references(self.first_seed, (MAJORITY, LINEAR, FOREST)) + self.order_points()
+        order = self.order_points()
+        points = self.references(0) + order
         if _lacking(points, rows):
             return points
-        tried, setups = self.tuned(rows)
+        tried, setups = tuned(self, rows, order)
         points += tried
         if setups is None:
             return points
+        sizes = sizes_within(self.sizes, setups, self.budget)
         for number in range(self.seeds):
-            new = self.round(number, setups)
+            new = self.round(number, setups, sizes)
             points += new
             if _lacking(new, known) or (number + 1 in LOOKS and settled(self, points, rows)):
                 break
@@ -308,9 +278,12 @@ class Audit(Study, name="audit"):
         return {"Learning curves": chart}
 
 
-def window_of(arm: str) -> str:
-    """The arm whose tuning decides the window of this one."""
-    return LCN if arm in (LCN, LOCAL_MAX, LOCAL_MEAN) else SHARED_MAX
+class OrderTest(Audit, name="audit-order"):
+    """The order test of an audit and nothing else."""
+
+    def plan(self, rows: Mapping[str, Row]) -> list[Point]:
+        del rows
+        return self.order_points()
 
 
 def _lacking(points: Sequence[Point], rows: Mapping[str, Row]) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -15,12 +14,12 @@ import typer
 from whyconv.auditing.bad_data import BadData
 from whyconv.cli import terminal
 from whyconv.cli.audit_screen import Shown, described, show, wrapped
+from whyconv.cli.cluster import Cluster, opened, require_one
 from whyconv.paths import given_path
 from whyconv.text import rough_duration
 
 if TYPE_CHECKING:
     from whyconv.auditing.dataset import Dataset
-    from whyconv.auditing.result import Result
     from whyconv.runner.opened import Opened
 
 LONGEST = 10_000
@@ -62,6 +61,7 @@ def audit(
         typer.Option(metavar="DIR", parser=given_path, help="Folder; default whyconv-audits/NAME."),
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Worker processes; default one per core.")] = None,
+    cluster: Cluster = None,
     memory: Annotated[float | None, typer.Option(metavar="GB", help="Memory it may take.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     dry_run: Annotated[
@@ -85,6 +85,7 @@ def audit(
     _require("--minutes", minutes, LONGEST)
     _require("--memory", memory, 1e6)
     named = [each.strip() for given in arms or () for each in given.split(",") if each.strip()] or None
+    require_one(cluster, workers)
     dataset = _read(data, label, x, groups, grid, channels, metric, pad, cut, memory)
     options: dict[str, Any] = {
         "metric": metric, "target": target, "minutes": minutes, "out": out, "workers": workers,
@@ -93,7 +94,8 @@ def audit(
     if dry_run:
         _tell(dataset, options, as_json)
         return
-    _run(dataset, options, as_json)
+    with opened(cluster, workers) as place:
+        _run(dataset, {**options, "place": place}, as_json)
 
 
 def _require(option: str, value: float | None, most: float) -> None:
@@ -128,7 +130,7 @@ def _run(dataset: Dataset, options: dict[str, Any], as_json: bool) -> None:
         shown.close()
     page = write(result, Path(result.out) / "report.html", shlex.join(["whyconv", *sys.argv[1:]]))
     if as_json:
-        print(json.dumps(as_data(result), indent=2, allow_nan=False))
+        print(json.dumps(result.to_json(), indent=2, allow_nan=False))
         return
     show(result)
     print(f"Report: {page}\nThe same command with more --minutes goes on from here.")
@@ -143,12 +145,15 @@ def _forget(folder: Path) -> None:
 
 def _tell(dataset: Dataset, options: dict[str, Any], as_json: bool) -> None:
     """What was read, what looks odd, and what an audit would do."""
-    from whyconv.auditing.asking import require_target, require_time, round_seconds
-    from whyconv.auditing.design import designed
+    from whyconv.auditing.asking import core_seconds, require_target, require_time, round_seconds
+    from whyconv.auditing.design import chosen_metric, designed
     from whyconv.auditing.result import Described
 
-    study = designed(dataset, metric=options["metric"], arms=options["arms"])
-    require_target(options["target"], dataset, study.metric)
+    require_target(options["target"], dataset, chosen_metric(dataset, options["metric"]))
+    study = designed(
+        dataset, metric=options["metric"], arms=options["arms"], target=options["target"],
+        budget=core_seconds(options["minutes"], options["workers"], options["memory"]),
+    )  # fmt: skip
     require_time(study, options["minutes"], options["workers"])
     about = Described(
         dataset.name, len(dataset.y), dataset.shape, len(dataset.classes) or None, study.metric, dataset.grid
@@ -169,7 +174,7 @@ def _tell(dataset: Dataset, options: dict[str, Any], as_json: bool) -> None:
             name: getattr(about, name) for name in ("name", "examples", "shape", "classes", "metric", "grid")
         }
         told = {"data": {**data, "groups": groups}, "warnings": list(dataset.warnings), "plan": plan}
-        print(json.dumps(_plain(told), indent=2, allow_nan=False))
+        print(json.dumps(told, indent=2, allow_nan=False))
         return
     for line in described(about, groups, dataset.classes, dataset.warnings):
         print(line)
@@ -195,49 +200,29 @@ def is_audit(found: Opened) -> bool:
     return bool(found.runs) and all(run.study.name == "audit" for run in found.runs) and not found.unplanned
 
 
-def report_audit(found: Opened, path: Path) -> None:
-    """Write the page of a folder's last audit from its rows, and print the screen; data are not needed."""
+def report_audits(found: Opened, path: Path) -> None:
+    """Write the page of a folder's audits from their rows, and print the screens; data are not needed.
+
+    Audits of the same question that were called again with more time are one: the last is shown.
+    """
     from whyconv.auditing.results import result
     from whyconv.report.audit_page import write
 
-    run = found.runs[-1]
-    took = sum(row.seconds for row in found.rows.values() if isfinite(row.seconds))
-    told = result(cast("Any", run.study), run.points, found.rows, seconds=took, out=str(found.folder))
+    last: dict[Any, Any] = {}
+    for run in found.runs:
+        question = cast("Any", run.study).question
+        last.pop(question, None)
+        last[question] = run
+    told = []
+    for run in last.values():
+        keys = {point.trial.key for point in run.points}
+        took = sum(row.seconds for key, row in found.rows.items() if key in keys and isfinite(row.seconds))
+        told.append(
+            result(cast("Any", run.study), run.points, found.rows, seconds=took, out=str(found.folder))
+        )
     page = write(told, path)
-    show(told)
+    for number, each in enumerate(told):
+        if number:
+            print()
+        show(each)
     print(f"Report: {page}")
-
-
-def as_data(result: Result) -> dict[str, Any]:
-    """The result for programs: what is not known, or not finite, is None."""
-    keys = {
-        "data": ("name", "examples", "shape", "classes", "metric"),
-        "order": ("verdict", "p", "here", "permuted"),
-        "savings": ("prior", "factor", "low", "high", "verdict"),
-        "window": (),
-        "arms": ("name", "error", "low", "high"),
-        "best": (),
-        "references": ("name", "error", "low", "high"),
-        "forecast": ("m", "error", "low", "high", "target", "needed", "backtest"),
-        "controls": ("name", "says", "fine", "factor", "low", "high", "error"),
-        "warnings": (),
-        "rounds": (),
-        "seconds": (),
-        "out": (),
-    }
-    whole = asdict(result)
-    return {name: _plain(_only(whole[name], parts)) for name, parts in keys.items()}
-
-
-def _only(value: Any, names: tuple[str, ...]) -> Any:
-    if isinstance(value, list | tuple):
-        return [_only(each, names) for each in value]
-    return {name: value[name] for name in names} if isinstance(value, dict) else value
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _plain(each) for name, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(each) for each in value]
-    return None if isinstance(value, float) and not isfinite(value) else value

@@ -125,7 +125,7 @@ def _best(result: Result) -> list[str]:
 
 
 def _checks(result: Result) -> list[str]:
-    """The audit's checks of itself: those that passed, those that failed, and those that were not made."""
+    """The audit's checks of itself: passed, failed, not decided, not made."""
     lines: list[str] = []
     good = [f"{_named(each)} ok" for each in result.controls if each.fine]
     if good:
@@ -133,9 +133,11 @@ def _checks(result: Result) -> list[str]:
     for each in result.controls:
         if each.fine is False:
             lines += wrapped(f"Check FAILED: {_named(each)}: {each.says.rstrip('.')}", 2)
+        elif each.fine is None and each.made:
+            lines += wrapped(f"Check undecided: {_named(each)}: {each.says.rstrip('.')}", 2)
     unmade: dict[str, list[str]] = {}
     for each in result.controls:
-        if each.fine is None:
+        if each.fine is None and not each.made:
             unmade.setdefault(each.says.removeprefix("not made: ").rstrip("."), []).append(each.name)
     for why, names in unmade.items():
         lines += wrapped(f"Checks not made: {', '.join(names)} ({why})", 2)

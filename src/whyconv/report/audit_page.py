@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib.resources import files
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ from whyconv.report import theme
 from whyconv.report.charts import finish, note, places
 from whyconv.report.embedding import bundle
 from whyconv.report.figures import drawn
+from whyconv.report.filters_picture import picture
 from whyconv.report.html import POLICY, TEMPLATES, _resource, _script
 from whyconv.report.layers import Frame
 from whyconv.runner.folder import as_user_error, write_whole
@@ -60,6 +60,12 @@ KINDS = {
 }
 """The tone of a badge: that of a verdict of the report."""
 CURVES = "Error against training examples"
+FILTERS = "The strongest filters of the first layer"
+SEEN = (
+    "The best network and the fully connected one after the first round: red is positive, blue negative "
+    "(three channels have their own colours). Locality is 1 for a filter of one place, 0 for one that weighs "
+    "all alike."
+)
 NARROWEST = 4.0
 """The axis of factors reaches at least from a quarter to four."""
 GLOSSARY = (
@@ -87,34 +93,36 @@ class Bar:
     open_end: bool = False
 
 
-def write(result: Result, path: str | Path, command: str = "") -> Path:
-    """Write the page to ``path``, whole or not at all, and return the path. Takes about 3 s."""
+def write(results: Result | Sequence[Result], path: str | Path, command: str = "") -> Path:
+    """Write the page of one audit or several to ``path``, whole or not at all, and return the path.
+
+    Takes about 3 s.
+    """
     path = Path(path)
-    content = render(result, command).encode("utf-8", "replace")
+    content = render(results, command).encode("utf-8", "replace")
     with as_user_error(path):
         write_whole(path, content)
     return path
 
 
-def render(result: Result, command: str = "") -> str:
+def render(results: Result | Sequence[Result], command: str = "") -> str:
     """The page as HTML."""
-    figure = drawn(CURVES, curves(result), "curves", CURVES) if result.curves else None
+    several = results if isinstance(results, Sequence) else [results]
+    pages = []
+    for number, each in enumerate(several):
+        name = f"curves-{number + 1}" if number else "curves"
+        figure = drawn(CURVES, curves(each), name, CURVES) if each.curves else None
+        learned = {FILTERS: picture(dict(each.filters))} if each.filters else {}
+        pages.append({**_said(each), "figure": figure, "learned": learned, "name": name})
     return TEMPLATES.get_template("audit.html").render(
-        **_said(result),
-        figure=figure,
+        pages=pages,
         command=command,
         policy=POLICY,
         dark={"config": theme.config(dark=True), "colours": theme.DARK},
         style=Markup(_resource("page.css") + _resource("audit.css")),
         script=_script(_resource("page.js")),
-        vega=_script(bundle()) if figure else "",
+        vega=_script(bundle()) if any(page["figure"] for page in pages) else "",
     )
-
-
-def fragment(result: Result) -> str:
-    """The first screen alone, with its style, for a notebook."""
-    style = Markup(files("whyconv.report").joinpath("audit.css").read_text("utf-8"))
-    return TEMPLATES.get_template("audit_answer.html").render(**_said(result), style=style)
 
 
 def _said(result: Result) -> dict[str, Any]:
@@ -144,6 +152,8 @@ def _said(result: Result) -> dict[str, Any]:
         "models": _models(result),
         "more": words.more_data(result.forecast) if result.forecast else "",
         "checks": [(each, words.level(each.error), _check(each)) for each in result.controls],
+        "arms": ", ".join(each.name for each in result.arms),
+        "seen": SEEN,
         "glossary": GLOSSARY,
         "kinds": KINDS,
         "percents": result.data.metric in ("error", "balanced"),

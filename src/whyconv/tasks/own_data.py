@@ -58,6 +58,8 @@ class OwnData(StreamedTask, name="own-data"):
 
     reference: ClassVar[str] = "whyconv audit (ours)"
     listed: ClassVar[bool] = False
+    version: ClassVar[int] = 2
+    brief: ClassVar[bool] = True
 
     data: str = Field(min_length=8, max_length=64, pattern="^[0-9a-f]+$")
     grid: tuple[int, int, int]
@@ -132,6 +134,9 @@ class OwnData(StreamedTask, name="own-data"):
     def fetch(self) -> None:
         """Refuse to start without the arrays."""
         arrays(file_of(self.data))
+
+    def kept_files(self) -> tuple[Path, ...]:
+        return (file_of(self.data),)
 
     def stock(self, part: Part) -> Stock:
         return Stock(_on_device(file_of(self.data)), np.int32(part == "test"))

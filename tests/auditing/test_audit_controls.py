@@ -1,0 +1,70 @@
+"""Every check of an audit fails on something that it must notice."""
+
+import pytest
+from test_audit import falling, made_up, small
+
+from whyconv.auditing.arms import BAG, CNN, FCN, LCN
+from whyconv.auditing.controls import all_controls
+from whyconv.auditing.phases import PERMUTED_BEST, SHUFFLED
+from whyconv.auditing.result import Order
+from whyconv.auditing.results import result
+from whyconv.auditing.rounds import whole_rounds
+
+HERE = Order("matters", 0.05, 0.1, 0.4, 39)
+THERE = Order("matters", 0.05, 0.4, 0.1, 39)
+UNSEEN = Order("not seen", 0.5, 0.2, 0.2, 39)
+
+
+def checked(order, winner, lost, arms=(FCN, LCN)):
+    """The check of the winner, which loses ``lost`` by permuting, where ``winner`` is best."""
+
+    def error(labels, seed):
+        noise = 0.001 * (seed % 5)
+        if labels["arm"] == PERMUTED_BEST:
+            return 0.2 + lost + 1.5 * noise
+        return noise + (0.2 if labels["arm"].removeprefix("permuted ") == winner else 0.3)
+
+    _, study = small(count=800, sizes=(150, 300, 600), seeds=5, arms=arms)
+    points, rows = made_up(study, error)
+    rounds, setups = whole_rounds(study, points, rows), study.tuned(rows)[1]
+    assert study.winner(setups) == winner
+    found = all_controls(study, setups, rounds, winner, order)
+    return next(each for each in found if each.name == PERMUTED_BEST)
+
+
+@pytest.mark.parametrize(
+    ("order", "lost", "fine", "says"),
+    [
+        (HERE, 0.1, True, "loses its lead"),
+        (HERE, 0.0005, None, "not decided"),
+        (HERE, -0.004, None, "not decided"),
+        (HERE, -0.1, False, "better on permuted places"),
+        (UNSEEN, 0.0, True, "about as good"),
+        (UNSEEN, 0.1, False, "though its test did not see it"),
+        (UNSEEN, -0.1, False, "does not explain"),
+        (THERE, -0.1, True, "better on permuted places, as networks are"),
+        (THERE, 0.0, True, "about as good"),
+        (HERE, -0.0005, None, "not decided"),
+    ],
+)
+def test_the_permuted_winner_must_agree_with_the_order_test(order, lost, fine, says):
+    found = checked(order, LCN, lost)
+    assert found.fine is fine and says in found.says
+
+
+@pytest.mark.parametrize("winner", [FCN, BAG])
+def test_a_winner_that_is_blind_to_the_order_must_not_change(winner):
+    arms = (FCN, LCN, BAG)
+    assert checked(UNSEEN, winner, 0.0, arms).fine is True
+    for lost in (0.1, -0.1):
+        found = checked(UNSEEN, winner, lost, arms)
+        assert found.fine is False and "blind" in found.says
+
+
+def test_a_failed_check_is_a_warning():
+    _, study = small(count=800, sizes=(150, 300, 600), seeds=5, arms=(FCN, LCN, CNN))
+    points, rows = made_up(
+        study, lambda labels, seed: 0.1 if labels["arm"] == SHUFFLED else falling(labels, seed) + 0.001 * seed
+    )
+    found = result(study, points, rows)
+    assert any("labels leak" in text for text in found.warnings)
