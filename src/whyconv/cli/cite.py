@@ -1,0 +1,67 @@
+"""``whyconv cite``: one verdict with its id, digest and version, as text, BibTeX or JSON."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from whyconv import api, citing, registry
+from whyconv.cli import terminal
+from whyconv.errors import UserError
+from whyconv.paths import given_path
+from whyconv.record import everything, run_of
+from whyconv.runner.opened import open_folder
+from whyconv.runs import runs_of
+
+
+def cite(
+    name: Annotated[str, typer.Argument(metavar="CLAIM|STUDY", help="What to cite.")],
+    folder: Annotated[
+        Path | None,
+        typer.Option(
+            "--in", metavar="DIR", parser=given_path, help="A study's rows; default: the recorded ones."
+        ),
+    ] = None,
+    load: Annotated[
+        list[str] | None, typer.Option(help="A Python file of your own pieces; may be repeated.")
+    ] = None,
+    as_bibtex: Annotated[bool, typer.Option("--bibtex", help="Print BibTeX.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> None:
+    """Cite a verdict: a claim is decided again for it, a study is judged by its rows."""
+    if as_bibtex and as_json:
+        raise UserError("--bibtex and --json exclude each other; give one of them.")
+    for file in load or ():
+        registry.load(file)
+    claim = registry.known("claim", name)
+    if claim is None:
+        found = _of_study(registry.find("study", name).name, folder, load or [])
+    elif folder is not None:
+        raise UserError(f"--in {folder} was given, but {name} is a claim, which has no rows; leave it out.")
+    else:
+        found = citing.claim_cited(claim, api.check(name, load or ())[0])
+    print(
+        json.dumps(found, indent=2)
+        if as_json
+        else citing.bibtex(found)
+        if as_bibtex
+        else citing.sentence(found)
+    )
+
+
+def _of_study(name: str, folder: Path | None, load: list[str]) -> dict[str, str]:
+    """The latest run in the folder, or the recorded one with the most rows."""
+    if folder is None:
+        runs = sorted(map(run_of, everything(name)), key=lambda run: len(run.rows))
+        runs = [run for run in runs if run.preset in run.study.presets]
+    else:
+        opened = open_folder(folder, load)
+        terminal.note(opened.problems, opened.remarks)
+        runs = [run for run in runs_of(opened) if run.study.name == name and not run.unfit]
+    if not runs:
+        where = f"in {folder}" if folder else "recorded"
+        raise UserError(f"no rows of {name} are {where}; run it with --out DIR, then cite it with --in DIR.")
+    return citing.run_cited(runs[-1])

@@ -1,0 +1,230 @@
+"""The gallery, docs/gallery: a page for every study, its answer and figures drawn from kept rows.
+
+Also README's table of what priors are worth, and the table of what is recorded. All of it is made from the
+record by ``make gallery``; a page names the digest of its rows.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from whyconv import registry
+from whyconv.criteria import file as criterion_file
+from whyconv.errors import UserError
+from whyconv.measure.estimate import Estimate
+from whyconv.record import Kept, aged, find, run_of
+from whyconv.record.making import CHECK, CORES, Wanted, all_wanted
+from whyconv.report.embedding import files
+from whyconv.runner.folder import write_whole
+from whyconv.runs import Run
+from whyconv.settings import configure
+from whyconv.spec import digest
+from whyconv.studies import Study
+from whyconv.text import count, duration, rough_duration, seeds
+
+FOLDER = "docs/gallery"
+BEGIN, END = "<!-- made by make gallery -->", "<!-- end -->"
+"""Around what is replaced in README."""
+SHOWN = 12
+"""Lines of a table that a page shows."""
+WIDTH = 260
+"""Of a thumbnail, in pixels."""
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A study with its recorded run, if there is one: of its presets, the one of most trials."""
+
+    study: type[Study]
+    kept: Kept | None
+    run: Run | None
+
+    @property
+    def name(self) -> str:
+        return self.study.name
+
+
+def entries() -> Iterator[Entry]:
+    """Every study of a paper, by name."""
+    for study in registry.pieces("study"):
+        if criterion_file(study) is not None:
+            found = [kept for preset in study.presets if (kept := find(study.name, preset))]
+            kept = max(found, key=lambda each: len(each.rows), default=None)
+            yield Entry(study, kept, run_of(kept) if kept else None)
+
+
+def write(root: Path) -> None:
+    """Write all pages and figures below ``root``, and the table in its README."""
+    place = root / FOLDER
+    place.mkdir(parents=True, exist_ok=True)
+    found, wanted = list(entries()), all_wanted()
+    made = {place / "README.md"}
+    for entry in found:
+        drawings = dict(figures(entry.run)) if entry.run else {}
+        pictures = dict(pictured(entry))
+        for name, svg in {**drawings, **pictures}.items():
+            write_whole(place / name, svg.encode())
+        write_whole(place / f"{entry.name}.md", page(entry, list(drawings), list(pictures), wanted).encode())
+        made |= {place / name for name in (*drawings, *pictures, f"{entry.name}.md")}
+    write_whole(place / "README.md", index(found, wanted).encode())
+    for old in set(place.iterdir()) - made:
+        old.unlink()
+    readme = root / "README.md"
+    write_whole(readme, with_table(readme.read_text("utf-8"), worths(found)).encode())
+
+
+def figures(run: Run) -> Iterator[tuple[str, str]]:
+    """The figures of a run as SVG, by name of their file."""
+    for number, chart in enumerate(run.figures().values(), 1):
+        yield f"{run.study.name}-{number}.svg", _small(files(chart).svg)
+
+
+def pictured(entry: Entry) -> Iterator[tuple[str, str]]:
+    """The pictures of the problem, as it was run or as its first preset is; equal ones share a file."""
+    try:
+        study = entry.run.study if entry.run else configure(entry.name, next(iter(entry.study.presets)))
+        found = study.pictures()
+    except UserError:  # images that are not here
+        found = {}
+    for svg in map(_small, found.values()):
+        yield f"problem-{digest(svg)[:8]}.svg", svg
+
+
+def _small(svg: str) -> str:
+    """Coordinates to a tenth of a pixel: half the bytes, and nothing that can be seen."""
+    return re.sub(r"-?\d+\.\d\d+", lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), svg) + "\n"
+
+
+def page(entry: Entry, drawings: list[str], pictures: list[str], wanted: list[Wanted]) -> str:
+    """The page of a study, as Markdown."""
+    study, run = entry.study, entry.run
+    lines = [f"# {study.title}", f"`{entry.name}` · {study.reference}"]
+    if run is None:
+        lines.append("**No rows of this study are recorded yet**, so this page has no answer and no figure.")
+    else:
+        lines += [f"**{run.answer}**", f"*{run.verdict}*: {run.conclusion}{_control(run)}"]
+        lines += [f"![{title}]({name})" for title, name in zip(run.figures(), drawings, strict=True)]
+        if run.answers[1:]:
+            lines.append("\n".join(f"- {answer.sentence}" for answer in run.answers[1:]))
+    lines += ["## The problem", study.summary() + _words(study)]
+    lines += [f"![The problem]({name})" for name in pictures]
+    lines += ["## How it is judged", study.criterion, f"Control: {study.broken}"]
+    if run is not None and entry.kept is not None:
+        lines += [f"## {title}\n\n{_table(frame)}" for title, frame in run.tables.items() if len(frame)]
+        lines += ["## Where these rows are from", _source(run, entry.kept)]
+    lines += ["## Run it", _commands(entry, wanted), "[All studies](README.md)"]
+    return "\n\n".join(lines) + "\n"
+
+
+def _words(study: type[Study]) -> str:
+    rest = (study.__doc__ or "").partition("\n\n")[2]
+    return "\n\n" + " ".join(rest.split()) if rest.strip() else ""
+
+
+def _control(run: Run) -> str:
+    return f" Control: {run.control_said}." if run.control_said else ""
+
+
+def _source(run: Run, kept: Kept) -> str:
+    used = sorted({point.trial.seed for point in run.points})
+    processors = ", ".join(sorted({str(each.get("cpu", "?")) for each in kept.environments.values()}))
+    old = f" Made by earlier versions: {'; '.join(aged(run))}." if aged(run) else ""
+    return (
+        f"{count(len(run.points), 'trial')}, {seeds(used)}, {duration(kept.seconds)} in all on one core "
+        f"({processors}); recorded {kept.made}, digest `{kept.digest[:16]}`. {run.said_of_criterion}{old}"
+    )
+
+
+def _commands(entry: Entry, wanted: list[Wanted]) -> str:
+    lines = ["| command | forecast on two cores | rows |", "|---|---|---|"]
+    for each in wanted:
+        if each.study.name == entry.name and each.preset != CHECK:
+            kept = find(entry.name, each.preset)
+            rows = f"recorded {kept.made}" if kept else "not recorded"
+            lines.append(f"| `{each.command}` | {rough_duration(each.forecast.seconds)} | {rows} |")
+    return "\n".join(lines)
+
+
+def _table(frame: Any) -> str:
+    head = ["| " + " | ".join(map(str, frame.columns)) + " |", "|" + "---|" * len(frame.columns)]
+    shown = frame.astype(object).where(frame.notna(), "–").head(SHOWN)
+    lines = [f"| {' | '.join(map(_cell, line))} |" for line in shown.itertuples(index=False)]
+    rest = [f"\n{len(frame) - SHOWN} more lines."] if len(frame) > SHOWN else []
+    return "\n".join([*head, *lines, *rest])
+
+
+def _cell(value: Any) -> str:
+    text = (
+        value.cell
+        if isinstance(value, Estimate)
+        else f"{value:.4g}"
+        if isinstance(value, float)
+        else str(value)
+    )
+    return text.replace("|", "\\|")
+
+
+def index(found: list[Entry], wanted: list[Wanted]) -> str:
+    """The page with a thumbnail and the answer of every study."""
+    lines = [
+        "# Gallery",
+        "Every study with its answer, from the rows that come with the package. Made by `make gallery` from "
+        "`make record`; nothing here was written by hand.",
+        "| study | answer |\n|---|---|\n" + "\n".join(map(_line, found)),
+        "## What is recorded",
+        f"Forecasts are for {CORES} cores. The record holds presets of at most 90 minutes, and `mnist` of "
+        "`malach.fig3` and `malach.fig4`. A preset that is *not recorded yet* is added by `make record`; a "
+        "*longer* one is run by its command alone.",
+        table(wanted),
+    ]
+    return "\n\n".join(lines) + "\n"
+
+
+def _line(entry: Entry) -> str:
+    link = f"[`{entry.name}`]({entry.name}.md)"
+    if entry.run is None:
+        return f"| {link}<br>{entry.study.title} | No rows recorded yet. |"
+    picture = f'<a href="{entry.name}.md"><img src="{entry.name}-1.svg" width="{WIDTH}" alt=""></a>'
+    said = f"{entry.run.answer} *{entry.run.verdict}*: {entry.run.conclusion}"
+    return f"| {picture}<br>{link} | **{entry.study.title}** {said.replace('|', chr(92) + '|')} |"
+
+
+def table(wanted: list[Wanted] | None = None) -> str:
+    """Every preset: its forecast, and whether its rows are recorded."""
+    lines = ["| study | preset | forecast | rows |", "|---|---|---|---|"]
+    for each in wanted if wanted is not None else all_wanted():
+        kept = find(each.study.name, each.preset)
+        rows = (
+            f"{count(len(kept.rows), 'row')}, {kept.made}, `{kept.digest[:12]}`" if kept
+            else "not recorded yet" if each.short else "longer"
+        )  # fmt: skip
+        forecast = rough_duration(each.forecast.seconds)
+        lines.append(f"| `{each.study.name}` | {each.preset} | {forecast} | {rows} |")
+    return "\n".join(lines)
+
+
+def worths(found: list[Entry]) -> str:
+    """What priors are worth by the recorded rows, as README shows it: the first answer of every study."""
+    lines = ["| prior | worth | in | where | study |", "|---|---|---|---|---|"]
+    for entry in found:
+        for answer in (entry.run.answers if entry.run and entry.run.judgement else [])[:1]:
+            if answer.known:
+                link = f"[`{entry.name}`]({FOLDER}/{entry.name}.md)"
+                unit = answer.unit.replace("_", " ")
+                lines.append(
+                    f"| {answer.prior} | {answer.worth} | {unit} | {answer.range.strip(', ')} | {link} |"
+                )
+    return "\n".join(lines)
+
+
+def with_table(readme: str, made: str) -> str:
+    """README with its table of worths replaced."""
+    before, begin, rest = readme.partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not begin or not end:
+        raise UserError(f"README.md lacks {BEGIN} or {END}; put both where the table belongs.")
+    return f"{before}{BEGIN}\n{made}\n{END}{after}"

@@ -1,0 +1,40 @@
+"""``whyconv cite``: id, version and digest of one verdict."""
+
+import json
+
+from whyconv import __version__, citing, registry
+from whyconv.deciding import decide
+
+CLAIM = "malach.cor5"
+
+
+def test_a_claim_is_decided_and_cited(whyconv):
+    found = json.loads(whyconv("cite", CLAIM, "--json").stdout)
+    assert found["id"] == CLAIM and found["version"] == __version__
+    decided = decide(registry.find("claim", CLAIM))
+    assert found["verdict"] == decided["verdict"] and len(found["digest"]) == 64
+    said = whyconv("cite", CLAIM).stdout
+    assert found["digest"][:16] in said and f"whyconv check {CLAIM}" in said and found["verdict"] in said
+    entry = whyconv("cite", CLAIM, "--bibtex").stdout
+    assert entry.startswith("@misc{whyconv:malach:cor5,") and found["digest"][:16] in entry
+
+
+def test_another_verdict_has_another_digest():
+    claim = registry.find("claim", CLAIM)
+    decided = decide(claim)
+    other = {**decided, "verdict": "fails"}
+    digests = {citing.claim_cited(claim, each)["digest"] for each in (decided, dict(decided), other)}
+    assert len(digests) == 2
+    slower = {**decided, "seconds": 99.0}
+    assert citing.claim_cited(claim, slower)["digest"] == citing.claim_cited(claim, decided)["digest"]
+
+
+def test_bad_input(whyconv, tmp_path):
+    for words in (
+        ("cite", "brutzkus.fig3z"),
+        ("cite", CLAIM, "--in", tmp_path),
+        ("cite", CLAIM, "--json", "--bibtex"),
+        ("cite", "brutzkus.fig3a", "--in", tmp_path),
+    ):
+        done = whyconv(*words)
+        assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, words

@@ -1,0 +1,163 @@
+"""The record: kept rows are intact, name no machine, serve claims, and are what the gallery shows."""
+
+import gzip
+import json
+import random
+import re
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from in_process import Here
+
+from whyconv import record, registry
+from whyconv.criteria import file as criterion_file
+from whyconv.errors import UserError
+from whyconv.record import gallery, making, serving
+from whyconv.runner.coordinator import complete
+from whyconv.settings import configure
+
+ROOT = Path(__file__).parents[2]
+TINY = {
+    "m": [8, 40], "seeds": 2, "test_size": 50, "arms.ConvPool.network.channels": 4,
+    "arms.ConvPool.learner.epochs": 5, "arms.MLP.learner.epochs": 5,
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def here():
+    return Here()
+
+
+@pytest.fixture
+def shelf(tmp_path, monkeypatch):
+    """An empty shelf."""
+    place = tmp_path / "shelf"
+    place.mkdir()
+    monkeypatch.setattr(record, "shelf", lambda: place)
+    return place
+
+
+@pytest.fixture
+def made(here, shelf, tmp_path, monkeypatch):
+    """A tiny run, made and kept as ``make record`` does it."""
+    monkeypatch.setattr(making, "complete", partial(complete, place=here))
+    wanted = making.Wanted(configure("brutzkus.fig3a", "quick", TINY), "quick")
+    monkeypatch.setattr(making, "all_wanted", lambda only=(): [wanted])
+    said = []
+    making.make(tmp_path / "runs", shelf, 5, 1, said.append)
+    return wanted, said
+
+
+def test_what_is_made_is_kept_and_not_made_again(made, shelf, tmp_path):
+    wanted, said = made
+    kept = record.find("brutzkus.fig3a", "quick")
+    assert len(kept.rows) == 16 and kept.serves(wanted.study) and "kept: 16 rows" in said[-1]
+    assert kept.command == "whyconv run brutzkus.fig3a --preset quick"
+    assert (shelf / "brutzkus.fig3a.quick.gz").read_bytes() == kept.packed()
+    again = []
+    making.make(tmp_path / "runs", shelf, 5, 1, again.append)
+    assert again == []
+
+
+def test_kept_rows_are_put_back_before_a_run(made, shelf, tmp_path, here):
+    before = dict(here.known)
+    here.known.clear()
+    try:
+        making.make(tmp_path / "other", shelf, 5, 1, [].append)
+        kept = making._run(made[0], tmp_path / "third", 60, 1)
+        assert here.known == {} and len(kept.rows) == 16
+        first = record.find("brutzkus.fig3a", "quick")
+        assert kept.digest == first.digest, "times, too, are those of the first attempt"
+    finally:
+        here.known.update(before)
+
+
+def test_damage_is_named(made, shelf):
+    file = shelf / "brutzkus.fig3a.quick.gz"
+    whole = file.read_bytes()
+    lines = gzip.decompress(whole).decode().split("\n")
+    columns = json.loads(lines[1])
+    other = [*columns[:1], columns[1] + 1, *columns[2:]]
+    for content in (
+        whole[:-40], b"", whole[:60] + bytes([whole[60] ^ 1]) + whole[61:],
+        gzip.compress("\n".join(lines[:-1]).encode()),
+        gzip.compress("\n".join([lines[0], json.dumps(other), *lines[2:]]).encode()),
+    ):  # fmt: skip
+        file.write_bytes(content)
+        with pytest.raises(UserError, match="damaged"):
+            record.find("brutzkus.fig3a", "quick")
+
+
+def test_claims_take_kept_rows_and_compute_a_few_again(made, here):
+    study = made[0].study
+    here.known.clear()
+    found = serving.measured(study, random.Random(0), here)
+    assert found.origin == "kept" and len(here.known) == 4 and len(found.table) == 16
+    other = configure("brutzkus.fig3a", "quick", {**TINY, "first_seed": 50})
+    assert serving.measured(other, random.Random(0), here).origin == "computed"
+
+
+def test_kept_rows_that_come_out_otherwise_are_not_used(made, shelf, here):
+    kept = record.find("brutzkus.fig3a", "quick")
+    rows = {
+        key: replace(row, result={**row.result, "test_error": row.result["test_error"] + 0.25})
+        for key, row in kept.rows.items()
+    }
+    (shelf / "brutzkus.fig3a.quick.gz").write_bytes(replace(kept, rows=rows).packed())
+    found = serving.measured(made[0].study, random.Random(0), here)
+    assert found.origin == "computed" and found.table["test_error"].max() <= 1
+
+
+@pytest.mark.parametrize("kept", record.everything(), ids=lambda kept: f"{kept.study}.{kept.preset}")
+def test_the_record_names_no_machine(kept):
+    text = gzip.decompress(kept.packed()).decode()
+    assert not re.search(r'"[^"]*(/home/|/root|/tmp|/work/|/Users/|[A-Z]:\\\\)', text)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\d", kept.made) and kept.seconds > 0
+
+
+def test_the_record_is_small():
+    assert sum(len(file.read_bytes()) for file in record.shelf().iterdir()) <= record.LARGEST
+
+
+NAMES = [s.name for s in registry.pieces("study") if criterion_file(s)]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_study_has_a_page_made_from_its_kept_rows(name):
+    page = (ROOT / gallery.FOLDER / f"{name}.md").read_text("utf-8")
+    study = registry.find("study", name)
+    assert study.title in page and study.criterion in page and f"whyconv run {name}" in page
+    kept = [found for preset in study.presets if (found := record.find(name, preset))]
+    if not kept:
+        assert "No rows of this study are recorded yet" in page
+        return
+    largest = max(kept, key=lambda each: len(each.rows))
+    assert largest.digest[:16] in page and f"{name}-1.svg" in page
+    assert (ROOT / gallery.FOLDER / f"{name}-1.svg").read_text("utf-8").startswith("<svg")
+
+
+def test_readme_has_the_table_of_worths():
+    readme = (ROOT / "README.md").read_text("utf-8")
+    recorded = [entry for entry in gallery.entries() if entry.run]
+    assert gallery.with_table(readme, gallery.worths(recorded)) == readme, "run make gallery"
+    index = (ROOT / gallery.FOLDER / "README.md").read_text("utf-8")
+    for entry in recorded:
+        assert entry.run.answer.replace("|", "\\|") in index
+
+
+def test_images_that_are_not_here_are_not_replaced_in_the_record():
+    embedded = configure("malach.fig1", "quick", {"task.images": "digits"})
+    assert making.Wanted(embedded, "quick").lacks_images
+    assert not making.Wanted(configure("malach.fig3", "quick"), "quick").lacks_images
+    assert not making.Wanted(configure("brutzkus.fig3a", "quick"), "quick").lacks_images
+
+
+def test_rows_of_an_earlier_version_are_shown_as_such_and_serve_no_claim(made, monkeypatch):
+    kept = record.find("brutzkus.fig3a", "quick")
+    assert record.aged(record.run_of(kept)) == []
+    monkeypatch.setattr(registry.find("learner", "svm"), "version", 99)
+    run = record.run_of(kept)
+    assert run.finished and run.answers and record.aged(run)[0].endswith("now 99")
+    assert not kept.serves(run.study)
