@@ -11,7 +11,7 @@ import pytest
 from report_samples import ERRORS, SIZES, differences, learning_curves, rows
 
 from whyconv.report import theme
-from whyconv.report.charts import curves, pair_up
+from whyconv.report.charts import _decades, _sensible, coinciding, curves, pair_up
 from whyconv.report.embedding import _csv, files, panels
 from whyconv.report.layers import strips
 
@@ -198,7 +198,7 @@ def test_a_logarithmic_axis_has_powers_of_ten_and_a_ceiling_says_what_it_means()
     )  # fmt: skip
     made = files(chart)
     assert "not reached within 400 steps" in made.svg
-    for power in (1, 10, 100, 1000):
+    for power in (1, 10, 100):
         assert f">{power}</text>" in made.svg
     scales = re.findall(r'"scale": \{[^}]*"type": "log"', json.dumps(chart.to_dict()))
     assert len(scales) >= 2
@@ -221,3 +221,36 @@ def test_of_thousands_of_runs_whole_seeds_are_drawn_and_all_are_averaged():
     assert json.dumps(chart).count(f'"count": {seeds}') >= len(sizes)
     few = curves(pd.DataFrame(rows[:8000]), "m", "error", **names).to_dict()
     assert few["title"] == "T"
+
+
+def test_curves_that_lie_on_each_other_are_named():
+    def means(**values):
+        lines = [
+            {"arm": arm, "m": m, "mean": value}
+            for arm, each in values.items()
+            for m, value in zip((10, 20, 40), each, strict=True)
+        ]
+        return pd.DataFrame(lines)
+
+    apart = means(A=(0.5, 0.4, 0.1), B=(0.5, 0.38, 0.1), C=(0.2, 0.1, 0.0))
+    assert coinciding(apart, "arm", "m") == ""
+    close = means(A=(0.5, 0.4, 0.1), B=(0.5, 0.402, 0.1), C=(0.2, 0.1, 0.0))
+    assert coinciding(close, "arm", "m") == " (B lies on A)"
+    assert coinciding(means(A=(1, 1e-3, 1e-6), B=(1, 2e-3, 1e-6)), "arm", "m") == " (B lies on A)"
+    assert coinciding(means(A=(1, 1e-3, 1e-6), B=(1, 2e-3, 1e-6)), "arm", "m", log_y=True) == ""
+
+
+@pytest.mark.parametrize(
+    "values, domain",
+    [((0.033, 0.8), (0.02, 1.0)), ((3, 470), (2, 500)), ((1, 10), (1, 10)), ((0.05, 0.05), (0.02, 0.1))],
+)
+def test_a_logarithmic_axis_fits_its_values(values, domain):
+    assert _decades(pd.Series(values)) == pytest.approx(domain)
+
+
+@pytest.mark.parametrize(
+    "values, domain", [((0.1, 0.42), (0, 0.45)), ((-0.13, 0.99), (-0.15, 1)), ((0, 7), None)]
+)
+def test_an_axis_of_shares_fits_its_values(values, domain):
+    found = _sensible(pd.Series(values))
+    assert found == (None if domain is None else pytest.approx(domain))

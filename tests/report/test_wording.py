@@ -2,6 +2,7 @@
 
 import doctest
 import math
+from html import escape
 
 import pytest
 
@@ -103,3 +104,9 @@ def test_code_is_left_alone_and_everything_escaped():
 def test_powers_may_be_negative_or_broken():
     assert prose("O(eps^-2 n^3)") == "O(ε<sup>−2</sup> n<sup>3</sup>)"
     assert prose("c^2 n^1.5 sqrt(q)/T.") == "c<sup>2</sup> n<sup>1.5</sup> √(q)/T."
+
+
+def test_json_is_left_as_it_is():
+    nested = '{"name": "a_1", "options": {"rho": {"eta": -1}}, "of": [1e-3, -2]}'
+    said = str(prose(f"set {nested} for x_1 - 2, [.1, .2]"))
+    assert said == f"set <code>{escape(nested)}</code> for x<sub>1</sub> − 2, [.1, .2]"

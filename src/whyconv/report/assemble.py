@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from whyconv.comparing import compared
 from whyconv.lazy import pd
 from whyconv.report.filters_picture import filters
 from whyconv.report.html import Page, Section, write
@@ -27,7 +29,10 @@ def assemble(
     fit = [run for run in runs if not run.unfit]
     seen = [run.study.name for run in fit]
     tracebacks = found.contents.tracebacks()
-    sections = [section(run, run.study.name not in seen[:n], tracebacks) for n, run in enumerate(fit)]
+    sections = [
+        beside(section(run, run.study.name not in seen[:n], tracebacks), run, fit[:n])
+        for n, run in enumerate(fit)
+    ]
     page = Page(
         title="What are locality, weight sharing and max-pooling worth?",
         claims=claims,
@@ -38,6 +43,16 @@ def assemble(
         notes=[*_notes(found), *(run.unfit for run in runs if run.unfit)],
     )
     return write(page, path)
+
+
+def beside(made: Section, run: Run, before: Sequence[Run]) -> Section:
+    """The section with the run compared to the first one of the same study, if there was one."""
+    first = next((each for each in before if each.study.name == run.study.name), None)
+    if first is None:
+        return made
+    names = [" ".join(filter(None, (each.preset, each.variant))) for each in (first, run)]
+    table = compared(first, run).rename(columns={"first": names[0], "second": f"{names[1]} (this run)"})
+    return replace(made, tables={"Two runs side by side": table, **made.tables})
 
 
 def alone(run: Run, path: Path) -> Path:
@@ -104,10 +119,11 @@ def section(
         judgement=run.judgement,
         unjudged=study.unjudged(),
         figures=run.figures(),
+        glossary=run.glossary if explained else {},
         pictures=study.pictures() if explained else {},
         learned=filters(run),
         tables=run.tables,
-        summary=run.summary if len(run.table) else None,
+        summary=run.shown_summary if len(run.table) else None,
         outcome=study.outcome,
         command=run.command,
         seeds=sorted({point.trial.seed for point in run.points}),

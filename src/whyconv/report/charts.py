@@ -58,14 +58,18 @@ def curves(
         facet=facet, log_y=log_y,
     )  # fmt: skip
     if facet is None:
-        chart = frame.panel(table, summarise(table, [arm, x], y))
+        means = summarise(table, [arm, x], y)
+        title += coinciding(means, arm, x, log_y)
+        chart = frame.panel(table, means)
         if ceiling is not None:
             chart = alt.layer(*_ceiling(*ceiling), chart)
         return finish(chart.properties(width=width, height=theme.HEIGHT), title, frame)
     panels = []
     for number, (value, part) in enumerate(table.groupby(facet, observed=True)):
-        panel = replace(frame, width=2 * width, number=number).panel(part, summarise(part, [arm, x], y))
+        means = summarise(part, [arm, x], y)
+        panel = replace(frame, width=2 * width, number=number).panel(part, means)
         name = str(value) if facet_title == "" else f"{facet_title or facet} = {value}"
+        name += coinciding(means, arm, x, log_y)
         panels.append(panel.properties(width=width, height=theme.PANEL_HEIGHT, title=name))
     return finish(alt.concat(*panels, columns=2), title, frame)
 
@@ -123,6 +127,24 @@ def note(title: str, text: str) -> alt.TopLevelMixin:
     )
 
 
+def coinciding(means: pd.DataFrame, arm: str, x: str, log_y: bool = False) -> str:
+    """Which curves hide each other, for the title: at every x that both have, means differ by a hundredth
+    of the range of all means at most."""
+    wide = means.pivot_table(index=x, columns=arm, values="mean", sort=False)
+    wide = wide.apply(pd.to_numeric)
+    if log_y:
+        wide = wide[wide > 0].map(math.log)
+    reach = 0.01 * float(wide.max().max() - wide.min().min())
+    names, said = list(wide.columns), []
+    for place, second in enumerate(names):
+        for first in names[:place]:
+            apart = (wide[first] - wide[second]).abs().dropna()
+            if len(apart) > 1 and apart.max() <= reach:
+                said.append(f"{second} lies on {first}")
+                break
+    return f" ({'; '.join(said)})" if said else ""
+
+
 def in_order(values: Iterable[Any], arms: Sequence[str] | None) -> list[str]:
     """The arms that occur, those of ``arms`` first."""
     occurring = list(dict.fromkeys(str(value) for value in values))
@@ -136,17 +158,20 @@ def places(values: Iterable[Any]) -> list[float]:
 
 
 def _sensible(values: Any) -> Domain | None:
-    """For values in [0, 1]: from 0 to the largest, rounded up to a twentieth. Otherwise Vega-Lite decides."""
+    """For values in [-1, 1]: from 0 or the least to the largest, in twentieths. Else Vega-Lite decides."""
     low, high = float(values.min()), float(values.max())
-    if not 0 <= low <= high <= 1:
+    if not -1 <= low <= high <= 1:
         return None
-    return 0.0, min(1.0, max(0.05, math.ceil(high * 20) / 20))
+    return min(0.0, math.floor(low * 20) / 20), min(1.0, max(0.05, math.ceil(high * 20) / 20))
 
 
 def _decades(values: Any) -> Domain:
-    """From the power of ten below the smallest to the one above the largest, for a logarithmic axis."""
+    """For a logarithmic axis: from the next 1, 2 or 5 times a power of ten below all values to that above."""
     low, high = float(values.min()), float(values.max())
-    return 10.0 ** math.floor(math.log10(low)), 10.0 ** math.ceil(math.log10(high * 1.001))
+    marks = [digit * 10.0**power for power in range(-40, 41) for digit in (1, 2, 5)]
+    first = max(place for place, mark in enumerate(marks) if mark <= low * 1.001)
+    last = min(place for place, mark in enumerate(marks) if mark >= high * 0.999)
+    return (marks[first], marks[last]) if first < last else (marks[first - 1], marks[last + 1])
 
 
 def _band(margin: float) -> list[Any]:

@@ -85,6 +85,8 @@ class Section:
     control_note: str = ""
     judgement: Judgement | None = None
     figures: Mapping[str, Any] = field(default_factory=dict)
+    glossary: Mapping[str, str] = field(default_factory=dict)
+    """What the data are and what each network is, in a line each."""
     pictures: Mapping[str, str] = field(default_factory=dict)
     learned: Mapping[str, str] = field(default_factory=dict)
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)

@@ -13,8 +13,22 @@ from markupsafe import Markup
 
 GREEK = dict(
     zip(
-        ["alpha", "beta", "gamma", "delta", "epsilon", "eps", "eta", "theta", "lambda", "sigma", "rho", "pi"],
-        "αβγδεεηθλσρπ",
+        [
+            "alpha",
+            "beta",
+            "gamma",
+            "delta",
+            "epsilon",
+            "eps",
+            "eta",
+            "theta",
+            "lambda",
+            "sigma",
+            "rho",
+            "phi",
+            "pi",
+        ],
+        "αβγδεεηθλσρφπ",
         strict=True,
     )
 )
@@ -33,6 +47,8 @@ _RULES = tuple(
         (rf"\b({_LETTER})-(?=\d)", r"\1−"),
         (r"\bsqrt\(([^()]*)\)", r"√(\1)"),
         (r"\bsum_\{([^{}]*)\}", r"Σ<sub>\1</sub>"),
+        (rf"\bsum_({_LETTER})\b", r"Σ<sub>\1</sub>"),
+        (r"&lt;([\w./^]+, [\w./^()]+)&gt;", r"⟨\1⟩"),
         (rf"\b({_LETTER})_({_LETTER}\b|\d+|\*)", r"\1<sub>\2</sub>"),
         (rf"\^(\({_LETTER}(?:<sub>\w</sub>)?\))", r"<sup>\1</sup>"),
         (r"\^\(([^()]*)\)", r"<sup>\1</sup>"),
@@ -41,8 +57,9 @@ _RULES = tuple(
 )
 """Applied in this order to escaped text, after Greek names have become letters."""
 
-_VERBATIM = r"`+([^`]+)`+|(\{\"[^{}]*\})"
-"""What is left alone: code in backticks, and JSON."""
+_OBJECT = r"\{\"(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
+_VERBATIM = rf"`+([^`]+)`+|({_OBJECT})"
+"""What is left alone: code in backticks, and JSON objects, of three levels at most."""
 
 
 def prose(text: object) -> Markup:

@@ -23,21 +23,21 @@ PANEL_WIDTH, PANEL_HEIGHT = 270, 210
 BLUE, VERMILION, GREEN, PURPLE, GREY = "#0072B2", "#D55E00", "#009E73", "#B0619A", "#7F868D"
 AMBER, INDIGO, OLIVE, BROWN = "#C98500", "#5E5FB8", "#7A8B24", "#8A6A4F"
 FAMILIES = {"ConvPool": BLUE, "CNN": BLUE, "MLP": VERMILION, "FCN": VERMILION, "SVM": GREEN, "LCN": PURPLE}
-LIGHTER = {BLUE: "#3F9FD8", VERMILION: "#EE9A5B", GREEN: "#62BFA0", PURPLE: "#D59AC6"}
+LIGHTER = {BLUE: "#3F9FD8", VERMILION: "#EE9A5B", GREEN: "#62BFA0", PURPLE: "#D59AC6", AMBER: "#DDB65C"}
 """The colour of a variant, such as ``ConvPool layerwise``, by that of its family."""
 RAMP = ("#74C2B8", "#4FABB4", "#3390AC", "#2374A0", "#24588D", "#293C73", "#291F55")
 """For arms that are values of one quantity, such as ``positions = 10``: the larger, the darker."""
 DARK = {
     **{BLUE: "#4BA3E3", VERMILION: "#F5843C", GREEN: "#2FC29A", PURPLE: "#D48CC2", GREY: "#9AA3AC"},
     **{AMBER: "#E8B04A", INDIGO: "#9C9DEB", OLIVE: "#B5C65A", BROWN: "#C9A688"},
-    **dict(zip(LIGHTER.values(), ("#9CD0F5", "#F9BE93", "#8FE3C8", "#EBC4E0"), strict=True)),
+    **dict(zip(LIGHTER.values(), ("#9CD0F5", "#F9BE93", "#8FE3C8", "#EBC4E0", "#F3D9A4"), strict=True)),
     **dict(
         zip(RAMP, ("#4E8794", "#5B9FA6", "#6CB5B5", "#85CABF", "#A3DCCB", "#C4EDDA", "#E8FBF0"), strict=True)
     ),
 }
 """The colour on a dark page, by that on a light one."""
 
-_SHAPES = {BLUE: "circle", VERMILION: "square", GREEN: "triangle-up", PURPLE: "diamond"}
+_SHAPES = {BLUE: "circle", VERMILION: "square", GREEN: "triangle-up", PURPLE: "diamond", AMBER: "triangle-up"}
 _SPARE = (AMBER, INDIGO, OLIVE, BROWN)
 SOLID = (1, 0)
 _DASHES: tuple[tuple[int, ...], ...] = ((5, 3), (2, 2), (8, 3, 2, 3), (1, 3))
@@ -57,7 +57,8 @@ def styles(arms: Sequence[str], controls: Collection[str] = ()) -> list[Style]:
     """A style for each arm of a figure.
 
     An arm is a control when ``controls`` names it or its name says ``control``: grey and dashed. Otherwise
-    the first word decides: a family of :data:`FAMILIES` has its colour; a longer name, such as
+    the first word decides: a family of :data:`FAMILIES` has its colour (ConvPool amber beside a CNN, which is
+    blue as well); a longer name, such as
     ``ConvPool layerwise``, is a variant: the lighter tone, dashed. Other names get the spare colours, in
     order; if all arms are values of one quantity, such as ``n = 10`` and ``n = 20``, they get a ramp.
     """
@@ -86,16 +87,17 @@ def _ramp(count: int) -> list[Style]:
 
 
 def _by_family(names: Sequence[str]) -> dict[str, Style]:
+    families = FAMILIES | ({"ConvPool": AMBER} if {"CNN", "ConvPool"} <= set(names) else {})
     spare = itertools.cycle(itertools.product((SOLID, *_DASHES), _SPARE))
     variants = {color: itertools.cycle(_DASHES) for color in LIGHTER}
     found = {}
     for name in names:
         words = re.findall(r"[^\s,(]+", name)
-        color = FAMILIES.get(words[0]) if words else None
+        color = families.get(words[0]) if words else None
         if color is None:
             dash, color = next(spare)
             found[name] = Style(color, dash, "diamond")
-        elif name in FAMILIES:
+        elif name in families:
             found[name] = Style(color, shape=_SHAPES[color])
         else:
             found[name] = Style(LIGHTER[color], next(variants[color]), _SHAPES[color])

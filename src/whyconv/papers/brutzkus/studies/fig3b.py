@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from whyconv.lazy import pd
+from whyconv.papers.brutzkus.pictures import figure1
 from whyconv.papers.brutzkus.studies.detection_arms import (
     BASELINES,
     CONV_POOL,
@@ -97,6 +98,10 @@ class Figure3b(GridStudy, name="brutzkus.fig3b"):
                 "" if linear.min() > limit["training error of the linear model"] else linearly,
             ),
         )
+
+    def pictures(self) -> dict[str, str]:
+        """The paper's Figure 1: examples of both classes, and the architecture."""
+        return figure1()
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         common = {

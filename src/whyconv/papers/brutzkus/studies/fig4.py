@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 
 from whyconv.lazy import pd
 from whyconv.measure.intervals import mean_interval, paired_difference
+from whyconv.papers.brutzkus.pictures import figure1
 from whyconv.papers.brutzkus.studies.detection_arms import BASELINES, CONV_POOL, MLP, RULE, SCRAMBLED, arms
 from whyconv.report.charts import curves
 from whyconv.studies import Judgement, increasing
@@ -106,6 +107,10 @@ class Figure4(GridStudy, name="brutzkus.fig4"):
             Evidence(all_above(baselines, self.thresholds["rise"]), shown),
             Evidence(all_above(spared, self.thresholds["gap"]), spared),
         )
+
+    def pictures(self) -> dict[str, str]:
+        """The paper's Figure 1: examples of both classes, and the architecture."""
+        return figure1()
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         chart = curves(

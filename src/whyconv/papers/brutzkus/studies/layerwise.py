@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from whyconv.lazy import pd
+from whyconv.papers.brutzkus.pictures import figure1
 from whyconv.papers.brutzkus.studies.detection_arms import CONV_POOL
 from whyconv.report.charts import curves, paired
 from whyconv.studies import Judgement, increasing
@@ -120,6 +121,10 @@ class LayerwiseStudy(GridStudy, name="brutzkus.layerwise"):
                 if m <= largest
             )
         )  # fmt: skip
+
+    def pictures(self) -> dict[str, str]:
+        """The paper's Figure 1: examples of both classes, and the architecture."""
+        return figure1()
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """Errors and their paired difference with the margin, one pair of charts for every noise."""

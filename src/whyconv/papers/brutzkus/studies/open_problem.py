@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 
 from whyconv.lazy import pd
 from whyconv.measure.intervals import mean_interval
+from whyconv.papers.brutzkus.pictures import figure1
 from whyconv.papers.brutzkus.studies.detection_arms import CONV_POOL, MLP
 from whyconv.papers.brutzkus.studies.layerwise import LAYERWISE, theorem_start
 from whyconv.report.charts import curves
@@ -120,6 +121,10 @@ class OpenProblem(GridStudy):
                 name = f"test error, {arm}, {self.axis} {level:g}, m={m}"
                 found.append(below(self.thresholds["test error"], error, name))
         return worst(*found)
+
+    def pictures(self) -> dict[str, str]:
+        """The paper's Figure 1: examples of both classes, and the architecture."""
+        return figure1()
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """Error against the level, at the largest m."""

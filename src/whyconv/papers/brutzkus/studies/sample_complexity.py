@@ -10,6 +10,7 @@ from pydantic import Field
 from whyconv.lazy import pd
 from whyconv.measure.complexity import Search
 from whyconv.measure.scaling import exponent
+from whyconv.papers.brutzkus.pictures import figure1
 from whyconv.papers.brutzkus.studies.detection_arms import CONV_POOL, MLP
 from whyconv.report.charts import curves
 from whyconv.studies import Cell, Judgement, increasing
@@ -130,6 +131,10 @@ class SampleComplexity(ArmStudy, ComplexityStudy, name="brutzkus.sample-complexi
         decided = below(self.thresholds[axis], exponent(found.items()), f"{arm}: exponent in {axis}")
         needed = {f"{arm}: m* at {axis} = {value}": m for value, m in found.items()}
         return Evidence(decided.verdict, {**decided.numbers, **needed})
+
+    def pictures(self) -> dict[str, str]:
+        """The paper's Figure 1: examples of both classes, and the architecture."""
+        return figure1()
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """Error against m, one chart per axis, one line per value."""

@@ -12,24 +12,24 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cache
-from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from whyconv.claims import Claim, Provenance
 from whyconv.claims.seeds import offset
-from whyconv.lazy import pd
 from whyconv.measure.scaling import exponents
 from whyconv.papers.lahoti.exact.rates import RATES, Rate
 from whyconv.papers.lahoti.studies.fcn import SMALL
 from whyconv.papers.lahoti.studies.places import Place
 from whyconv.papers.lahoti.studies.rivals import DIRECTIONS, RAYS, Kind, compared, middle
 from whyconv.papers.lahoti.studies.signal_study import CNN, FCN, LCN, ROTATED
-from whyconv.runner.coordinator import complete
+from whyconv.record import serving
 from whyconv.settings import configure
 from whyconv.verdict import Evidence, Verdict
 
 if TYPE_CHECKING:
     from whyconv.papers.lahoti.studies.fcn import FullyConnected
+    from whyconv.record.serving import Measured
+    from whyconv.studies import Study
 
 COMMAND = "whyconv run lahoti.rates --preset paper --set first_seed=1000"
 STARS: Mapping[str, tuple[Place, ...]] = {
@@ -44,24 +44,36 @@ def part(first_seed: int) -> FullyConnected:
     """``lahoti.fcn``, and CNN and LCN at further places."""
     places = {name: (*SMALL, *STARS[name]) for name in (CNN, LCN)}
     changes = {"places": {**places, FCN: SMALL, ROTATED: SMALL[:1]}, "sizes.resolution": 0.4}
-    changes |= {"arms.CNN.seeds": 12, "arms.CNN.largest_m": 400, "first_seed": first_seed}
+    changes |= {"arms.CNN.seeds": 12, "arms.LCN.seeds": 12, "arms.CNN.largest_m": 400}
+    changes["first_seed"] = first_seed
     study: Any = configure("lahoti.fcn", "quick", changes)
     return study
 
 
 @cache
-def measured(first_seed: int) -> tuple[FullyConnected, pd.DataFrame]:
-    """The study and the table of its trials, from a run in a folder of its own."""
+def measured(first_seed: int) -> tuple[FullyConnected, Measured]:
+    """The study and its trials: kept rows where they match, else computed."""
     study = part(first_seed)
-    with TemporaryDirectory(prefix="whyconv-check-") as folder:
-        summary = complete(study, folder)
-    return study, study.table(summary.points, summary.rows)
+    return study, serving.measured(study)
 
 
-class _Rate(Claim):
-    """A rate as a bound on a network's m*; the controls are rates that miss it by a factor."""
+class _Measured(Claim):
+    """A claim on what :func:`part` measures."""
 
     trials: ClassVar[bool] = True
+
+    @classmethod
+    def measures(cls) -> Study:
+        return part(0)
+
+    @classmethod
+    def origin_of_rows(cls) -> Literal["kept", "computed"]:
+        return measured(offset())[1].origin
+
+
+class _Rate(_Measured):
+    """A rate as a bound on a network's m*; the controls are rates that miss it by a factor."""
+
     provenance: ClassVar[Provenance] = "reconstructed"
     expected: ClassVar[Verdict] = "undecided"
     network: ClassVar[str]
@@ -71,12 +83,12 @@ class _Rate(Claim):
     """The rates of the controls."""
 
     def decide(self, broken: str) -> Evidence:
-        study, table = measured(offset())
+        study, rows = measured(offset())
         rate = self.near[broken] if broken else RATES[self.bound]
         star, numbered = STARS[self.network], study.numbered()
         needed = {
             numbered[size]: m
-            for size, m in study.complexities(table, self.network).items()
+            for size, m in study.complexities(rows.table, self.network).items()
             if numbered[size] in star
         }
         rays = {ray: DIRECTIONS[ray] for ray in RAYS}
@@ -171,19 +183,18 @@ class FCNLower(_Rate, name="lahoti.fcn-lower"):
     }
 
 
-class Ordering(Claim, name="lahoti.ordering"):
+class Ordering(_Measured, name="lahoti.ordering"):
     """A CNN needs fewer examples than an LCN, and an LCN fewer than an FCN.
 
     Ratios of m* with intervals, paired by seed, at three sizes (``lahoti.fcn``). An m* that is not reached
     counts as more than the largest m; *undecided* if that lies below what the LCN needs.
     """
 
-    trials: ClassVar[bool] = True
     reference: ClassVar[str] = "Lahoti et al., the separation"
     provenance: ClassVar[Provenance] = "reconstructed"
     expected: ClassVar[Verdict] = "consistent"
     broken: ClassVar = "the CNN where every patch is rotated by a matrix of its own"
 
     def decide(self, broken: str) -> Evidence:
-        study, table = measured(offset())
-        return study.order(table, ROTATED if broken else CNN)
+        study, found = measured(offset())
+        return study.order(found.table, ROTATED if broken else CNN)

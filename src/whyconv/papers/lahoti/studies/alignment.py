@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 
 from whyconv.lazy import pd
 from whyconv.measure.intervals import mean_interval, paired_difference
+from whyconv.papers.lahoti.pictures import problem as signals
 from whyconv.papers.lahoti.studies.signal_study import BROKEN, CNN, FCN, LCN, ROTATED, contestants
 from whyconv.report.charts import curves
 from whyconv.studies import Judgement
@@ -87,6 +88,10 @@ class Alignment(GridStudy, name="lahoti.alignment"):
                 parts.append(above(self.thresholds["difference"], found, f"{column}, {first} minus {second}"))
         return worst(*parts)
 
+    def pictures(self) -> dict[str, str]:
+        """Inputs of the sizes that were run."""
+        return signals(list(self.cells())[-1].task)
+
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         shared: dict[str, Any] = {
             "x_title": "training examples m", "log_x": True, "arms": [CNN, LCN, FCN, ROTATED],
@@ -94,8 +99,7 @@ class Alignment(GridStudy, name="lahoti.alignment"):
         }  # fmt: skip
         return {
             "Alignment": curves(
-                table, "m", "alignment", title="Alignment with the signal", y_title="alignment",
-                y_domain=(-0.2, 1.0), **shared,
+                table, "m", "alignment", title="Alignment with the signal", y_title="alignment", **shared,
             ),
             "Risk": curves(table, "m", "risk", title="Risk", y_title="risk", log_y=True, **shared),
         }  # fmt: skip

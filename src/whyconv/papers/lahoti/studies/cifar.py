@@ -14,6 +14,7 @@ from whyconv.lazy import pd
 from whyconv.measure.complexity import SampleComplexity, Search
 from whyconv.measure.intervals import mean_interval
 from whyconv.report.charts import curves
+from whyconv.report.image_picture import problem
 from whyconv.studies import Cell, Judgement, Point, good, increasing
 from whyconv.studies.answers import Answer, in_examples
 from whyconv.studies.complexity import ComplexityStudy
@@ -342,6 +343,10 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
             translations(table[table["arm"].isin([*MAIN, *TWINS])], self.shifts, "m") if len(table) else {}
         )
         return {title: part for title, part in found.items() if len(part)}
+
+    def pictures(self) -> dict[str, str]:
+        """Images of every class, and the control's permuted pixels."""
+        return problem(self.task.images, self.task.batches)
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """Error against m by shift of the test, controls included; and one panel for every prior."""

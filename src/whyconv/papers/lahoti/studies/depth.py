@@ -9,6 +9,7 @@ from pydantic import Field
 
 from whyconv.lazy import pd
 from whyconv.measure.intervals import mean_interval, paired_difference
+from whyconv.papers.lahoti.pictures import problem as signals
 from whyconv.report.charts import curves
 from whyconv.studies import Judgement
 from whyconv.studies.answers import LOCALITY, SHARING
@@ -108,6 +109,10 @@ class Depth(GridStudy, name="lahoti.depth"):
                 above(self.thresholds["gain"], gains[m], f"test error, {other} minus {contestant}, m = {m}")
             )
         return worst(*parts)
+
+    def pictures(self) -> dict[str, str]:
+        """Inputs of the sizes that were run."""
+        return signals(list(self.cells())[-1].task)
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         return {

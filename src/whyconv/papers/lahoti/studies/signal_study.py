@@ -11,6 +11,7 @@ from pydantic import Field, model_validator
 from whyconv.lazy import np, pd
 from whyconv.measure.complexity import Ratio, Search, contrast, ratio
 from whyconv.papers.lahoti.exact.rates import rate
+from whyconv.papers.lahoti.pictures import problem as signals
 from whyconv.report.charts import curves
 from whyconv.report.complexity_chart import complexities
 from whyconv.spec import checked, once
@@ -146,6 +147,10 @@ class SignalStudy(ArmStudy, ComplexityStudy):
     def comparable(self, cell: Cell) -> bool:
         """Whether the target is out of a linear filter's reach; elsewhere a comparison is meaningless."""
         return self.goal(cell) <= TELLING * known(cell.task)[1]
+
+    def pictures(self) -> dict[str, str]:
+        """Inputs of the sizes that were run."""
+        return signals(list(self.cells())[-1].task)
 
     def beside(self, cell: Cell) -> dict[str, Any]:
         """What a linear filter reaches."""

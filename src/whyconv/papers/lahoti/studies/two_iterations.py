@@ -11,6 +11,7 @@ from pydantic import Field, field_validator
 from whyconv.lazy import pd
 from whyconv.measure.intervals import mean_interval, paired_difference
 from whyconv.papers.lahoti.exact.rates import rate
+from whyconv.papers.lahoti.pictures import problem as signals
 from whyconv.report.charts import curves
 from whyconv.studies import Cell, Judgement, Study
 from whyconv.studies.answers import Answer, in_outcome
@@ -129,6 +130,10 @@ class TwoIterations(Study, name="lahoti.two-iterations"):
                         found = mean_interval(before)
                         parts.append(above(self.thresholds["failure"], found, f"alignment, {steps}, {where}"))
         return worst(*parts)
+
+    def pictures(self) -> dict[str, str]:
+        """Inputs of the sizes that were run."""
+        return signals(list(self.cells())[-1].task)
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         return {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from math import comb, log
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -12,6 +12,7 @@ from whyconv.lazy import np, pd
 from whyconv.measure.intervals import mean_interval, paired_difference
 from whyconv.networks import NetworkField
 from whyconv.networks.window import CNN
+from whyconv.papers.malach.pictures import figure2
 from whyconv.report.charts import curves
 from whyconv.studies import Cell, Judgement, Point, Study, increasing
 from whyconv.studies.answers import LOCALITY, Answer, in_effort, in_tries
@@ -114,7 +115,7 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
                     labels = {"arm": arm, "target": target, "n": n}
                     yield Cell(labels, task, learner, network, self.m, self.repetitions())
 
-    def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
+    def table(self, points: Sequence[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
         """One line per trial, with the evaluations in units of blind guessing."""
         table = super().table(points, rows)
         if len(table):
@@ -170,6 +171,10 @@ class ArchitectureSearch(Study, name="malach.architecture-search"):
         part = table[table["target"] == target].set_index(["n", "seed"])
         logs = np.log(part["evaluations"].astype(float))
         return paired_difference(logs[part["arm"] == RANDOM], logs[part["arm"] == arm])
+
+    def pictures(self) -> dict[str, str]:
+        """The paper's Figure 2: a k-pattern."""
+        return figure2()
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """Evaluations against n, one chart per target, with blind guessing beside them."""

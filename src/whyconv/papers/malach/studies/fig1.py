@@ -13,6 +13,7 @@ from whyconv.measure.intervals import mean_interval, paired_difference
 from whyconv.networks import Network
 from whyconv.networks.deep import DeepFCN
 from whyconv.report.charts import curves
+from whyconv.report.image_picture import problem
 from whyconv.spec import build
 from whyconv.studies import Cell, Judgement, increasing
 from whyconv.studies.answers import Answer, in_outcome
@@ -252,6 +253,10 @@ class Figure1(ClassesStudy, name="malach.fig1"):
 
     def tables(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
         return translations(table, self.shifts, "budget")
+
+    def pictures(self) -> dict[str, str]:
+        """Images of every class, and the control's permuted pixels."""
+        return problem(self.task.images, self.task.batches)
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """Accuracy against parameters, one panel for the test as it is and one for every shift."""

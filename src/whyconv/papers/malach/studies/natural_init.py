@@ -13,6 +13,7 @@ from whyconv.networks import NetworkField
 from whyconv.networks.tables import all_windows
 from whyconv.networks.window import Windowed
 from whyconv.papers.malach.exact.window_features import least_norm_readouts
+from whyconv.papers.malach.pictures import figure2
 from whyconv.report.charts import curves
 from whyconv.spec import build
 from whyconv.streams import stream
@@ -179,6 +180,10 @@ class NaturalInit(TunedStudy, name="malach.natural-init"):
         target = np.asarray(self.task.truth_table(stream("world", self.task.lineage(), seed)), dtype=float)
         readout, residual = least_norm_readouts(table, target[:, None])
         return float(np.linalg.norm(readout)) if residual < 1e-3 else "none: the features do not span it"
+
+    def pictures(self) -> dict[str, str]:
+        """The paper's Figure 2: a k-pattern."""
+        return figure2()
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         rows = self.measured(table)

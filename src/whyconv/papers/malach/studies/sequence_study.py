@@ -11,6 +11,7 @@ from pydantic import Field
 from whyconv.lazy import pd
 from whyconv.learners import LearnerField
 from whyconv.measure.intervals import paired_difference, share_interval
+from whyconv.papers.malach.digit_pictures import felt, problem
 from whyconv.report.charts import curves
 from whyconv.studies import Cell, increasing, only_task
 from whyconv.studies.answers import LOCALITY, SHARING, Answer
@@ -134,6 +135,11 @@ class SequenceStudy(ImageStudy):
 
     def tables(self, table: pd.DataFrame) -> dict[str, pd.DataFrame]:
         return translations(table, self.shifts, "n")
+
+    def pictures(self) -> dict[str, str]:
+        """Sequences of the sizes that were run, and, if tests are shifted, why a shift is felt."""
+        where = changed(self.task, {"where": self.where, "digits": self.digits[-1]})
+        return {**problem(where, self.digits), **(felt(where) if self.shifts else {})}
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
         """Accuracy against n, one panel for the test as it is and one for every shift."""

@@ -1,0 +1,33 @@
+"""A report of several runs of a study compares them; one of another study is left alone."""
+
+from dataclasses import replace
+
+import pytest
+
+from whyconv import record
+from whyconv.report.assemble import beside
+from whyconv.report.html import Page, Section, render
+
+
+@pytest.fixture(scope="module")
+def runs():
+    return [record.run_of(kept) for kept in record.everything("brutzkus.fig3a")]
+
+
+def test_two_runs_of_a_study_are_side_by_side(runs):
+    paper, quick = runs
+    assert (paper.preset, quick.preset) == ("paper", "quick")
+    made = beside(Section("brutzkus.fig3a", "Two"), quick, [paper])
+    table = made.tables["Two runs side by side"]
+    assert list(table.columns) == ["what", "paper", "quick (this run)"]
+    said = dict(zip(table["what"], table["quick (this run)"], strict=True))
+    assert said["trials"] == "60 of 60" and said["verdict"] == "consistent"
+    page = render(Page("A page", sections=[made]))
+    assert 'data-label="quick (this run)"' in page
+
+
+def test_the_first_run_and_another_study_stay_alone(runs):
+    section = Section("brutzkus.fig3a", "One")
+    assert beside(section, runs[0], []) == section
+    study = type("Other", (), {"name": "own.other"})()
+    assert beside(section, runs[0], [replace(runs[1], study=study)]) == section
