@@ -9,15 +9,15 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from whyconv.api import audit, check, open_runs, run
-from whyconv.api import everything as list
 from whyconv.errors import UserError
-from whyconv.notebook import Run
-from whyconv.registry import load
-from whyconv.sampling import sample
 
 if TYPE_CHECKING:
+    from whyconv.api import audit, check, open_runs, run
+    from whyconv.api import everything as list
     from whyconv.auditing.estimators import ConvClassifier, ConvRegressor, load_estimator
+    from whyconv.notebook import Run
+    from whyconv.registry import load
+    from whyconv.sampling import sample
 
 __version__ = "0.1.0"
 
@@ -37,14 +37,25 @@ __all__ = [
     "sample",
 ]
 
-_LATER = dict.fromkeys(("ConvClassifier", "ConvRegressor", "load_estimator"), "whyconv.auditing.estimators")
-"""Imported at first use, since they need scikit-learn."""
+_LATER = {
+    **{name: ("whyconv.api", name) for name in ("audit", "check", "open_runs", "run")},
+    "list": ("whyconv.api", "everything"),
+    "Run": ("whyconv.notebook", "Run"),
+    "load": ("whyconv.registry", "load"),
+    "sample": ("whyconv.sampling", "sample"),
+    **{
+        name: ("whyconv.auditing.estimators", name)
+        for name in ("ConvClassifier", "ConvRegressor", "load_estimator")
+    },
+}
+"""Imported at first use: most programs need one of them, and scikit-learn is not needed by all."""
 
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_LATER[name]), name)
+    module, attribute = _LATER[name]
+    return getattr(import_module(module), attribute)
 
 
 def __dir__() -> Any:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import shlex
 import warnings
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -16,6 +17,7 @@ from whyconv.deciding import decide_all
 from whyconv.errors import UserError
 from whyconv.notebook import Run
 from whyconv.paths import given_path
+from whyconv.runner.cluster.connecting import connected
 from whyconv.runner.coordinator import complete
 from whyconv.runner.events import Event, Options
 from whyconv.runner.opened import open_folder
@@ -46,6 +48,7 @@ def run(
     limit: float = 300.0,
     strict_environment: bool = False,
     force: bool = False,
+    cluster: Any = None,
     watch: Callable[[Event], None] | None = None,
     command: str | None = None,
 ) -> Run:
@@ -59,7 +62,8 @@ def run(
     this one. ``data`` is a folder of image sets, for studies on images. By default there is one worker per
     core, or fewer if memory is short. A run that does not fit into cores, memory or disk is refused unless
     ``force`` is given. ``strict_environment`` recomputes rows from other versions or another kind of
-    processor.
+    processor. ``cluster`` runs trials on a Dask cluster instead: the address of its scheduler, a file (see
+    docs/cluster.md) or a ``distributed.Client``.
     """
     if data is not None:
         use_folder(data)
@@ -82,13 +86,14 @@ def run(
         preset=preset,
         command=line,
     )
-    if watch is not None:
-        summary = complete(chosen, folder, options, watch)
-    else:
-        from whyconv.progress import Progress  # imports rich
+    with nullcontext() if cluster is None else connected(cluster) as place:
+        if watch is not None:
+            summary = complete(chosen, folder, options, watch, place)
+        else:
+            from whyconv.progress import Progress  # imports rich
 
-        with Progress(chosen) as progress:
-            summary = complete(chosen, folder, options, progress.watch)
+            with Progress(chosen) as progress:
+                summary = complete(chosen, folder, options, progress.watch, place)
     return Run(chosen, summary.points, summary.rows, folder, line, preset)
 
 
@@ -107,6 +112,7 @@ def audit(
     out: str | Path | None = None,
     workers: int | None = None,
     memory: float | None = None,
+    cluster: Any = None,
     name: str = "data",
     watch: Callable[[Any], None] | None = None,
 ) -> Answer:
@@ -119,7 +125,7 @@ def audit(
     examples of one group (one person, one machine) are never on both sides of a split. ``grid``: series,
     table, 28x28x1, or auto. ``target``: an error, for the number of examples that it needs. The audit ends
     after ``minutes``, or before if everything is decided; the same call resumes it in the folder ``out``,
-    with more minutes it goes on. ``memory``: a cap in gigabytes.
+    with more minutes it goes on. ``memory``: a cap in gigabytes. ``cluster``: as for :func:`run`.
     """
     from whyconv.auditing.answer import Answer
     from whyconv.auditing.dataset import from_arrays
@@ -128,10 +134,12 @@ def audit(
 
     dataset = from_arrays(X, y, groups, grid, channels, metric, name, memory=memory)
     chosen = None if arms is None else tuple(arms)
-    found = audited(
-        dataset, metric=metric, target=target, minutes=minutes, out=out, workers=workers, memory=memory,
-        arms=chosen, random_state=random_state, **({} if watch is None else {"watch": watch}),
-    )  # fmt: skip
+    with nullcontext() if cluster is None else connected(cluster) as place:
+        found = audited(
+            dataset, metric=metric, target=target, minutes=minutes, out=out, workers=workers, memory=memory,
+            arms=chosen, random_state=random_state, place=place,
+            watch=watch or (lambda progress: None),
+        )  # fmt: skip
     return Answer(found, designed(dataset, metric=metric, arms=chosen, random_state=random_state))
 
 
@@ -174,10 +182,11 @@ def check(
     """Decide claims and their controls: one by name, all of a paper, or ``all``.
 
     Each is a dictionary with the keys claim, paper, statement, source, verdict, expected, control,
-    control_verdict, numbers, seconds, reference, provenance, traceback (empty unless the claim raised) and
-    controls, a list of all with their verdicts and numbers; control and control_verdict are those of the one
-    nearest to passing. Several claims are decided in worker processes. ``watch`` is called with the name of
-    each claim when it is taken up, and with "" at the end.
+    control_verdict, numbers, rows (*kept*, of which a few were computed again, or *computed*), seconds,
+    reference, provenance, erratum, traceback (empty unless the claim raised) and controls, a list of all with
+    their verdicts and numbers; control and control_verdict are those of the one nearest to passing. Several
+    claims are decided in worker processes. ``watch`` is called with the name of each claim when it is taken
+    up, and with "" at the end.
     """
     files = [load] if isinstance(load, str | Path) else list(load)
     for file in files:

@@ -73,6 +73,7 @@ def _described(
         "control": claim.controls()[nearest],
         "control_verdict": verdicts[nearest],
         "numbers": numbers,
+        "rows": claim.origin_of_rows() if decided.verdict != "error" else "computed",
         "seconds": round(seconds, 3),
         "reference": claim.reference,
         "provenance": claim.provenance,

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
+from whyconv.compiling import quick
 from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Feed, Fit, Job, Maker
 from whyconv.measure.locality import locality
@@ -211,7 +212,7 @@ def maker(task: StreamedTask) -> Maker:
 
     shared = task.shared()
     assert isinstance(shared, StreamedTask)
-    return Maker(shuffle, batches(shared), task.fresh)
+    return Maker(shuffle, batches(shared), task.fresh, task.brief)
 
 
 @once
@@ -257,7 +258,7 @@ def sampler(task: Task) -> Callable[..., Sample]:
             return given.assemble(stock, order, world, draws, index)
         return given.examples(world, draws, index)
 
-    return jax.jit(block)
+    return quick(block)
 
 
 def scores(fit: Fit, x: Any) -> np.ndarray:

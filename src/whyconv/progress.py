@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
+from collections.abc import Sequence
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
@@ -12,8 +13,9 @@ from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
 from rich.progress import Progress as Bar
 
 from whyconv.runner.contents import shown
-from whyconv.runner.events import Event, Finished, Planned, PutBack, Repaired
-from whyconv.runner.forecast import forecast, seconds
+from whyconv.runner.events import Event, Finished, Planned, PutBack, Repaired, Tick
+from whyconv.runner.forecast import Costs, forecast
+from whyconv.runner.standing import Standing
 from whyconv.text import count, labelled, rough_duration
 from whyconv.waiting import Waiting
 
@@ -42,11 +44,15 @@ class Progress:
         self._plans = 0
         self._workers = 1
         self._total = 0
-        self._costs: dict[str, float] = {}
+        self._costs = Costs(())
         self._expected = 0.0
         self._done_expected = 0.0
         self._ratios: deque[float] = deque(maxlen=20)
         self._last_line = time.monotonic()
+        self._ends: deque[float] = deque(maxlen=1000)
+        """When the latest trials ended."""
+        self._told: set[str] = set()
+        self._elsewhere = False
 
     def __enter__(self) -> Progress:
         self._waiting.start()
@@ -66,7 +72,9 @@ class Progress:
             self._finished(event)
         elif isinstance(event, PutBack):
             self._say(f"put back, to be tried again: {labelled(event.labels)}: {event.error}")
-        elif self._bar is not None:
+        elif isinstance(event, Tick):
+            self._place(event.standing)
+        if isinstance(event, Tick) and self._bar is not None:
             self._bar.update(self._task, description=self._left())
 
     def _repaired(self, event: Repaired) -> None:
@@ -82,18 +90,21 @@ class Progress:
     def _planned(self, event: Planned) -> None:
         self._waiting.stop()
         self._plans += 1
-        self._workers = event.workers
+        self._workers, where = event.workers, event.standing.where
         self._total = max(event.total, len(event.outlook))
-        todo = [*event.new, *_following(event, self._total - event.total)]
+        later = self._total - event.total
+        todo = [*event.new, *_following(event, later)] if later else event.new
         if self._plans == 1:
             self._announce(event, todo)
+            if where and event.new:
+                self._say(f"{count(event.workers, 'slot')} on {where}.")
         if event.new:
-            self._costs = {trial.key: seconds(trial) for trial in todo}
-            self._expected = self._done_expected + sum(self._costs.values())
+            self._costs = Costs(todo)
+            self._expected = self._done_expected + self._costs.total
             if self._console.is_terminal:
                 self._start_bar(event.total - len(event.new))
 
-    def _announce(self, event: Planned, todo: list[Trial]) -> None:
+    def _announce(self, event: Planned, todo: Sequence[Trial]) -> None:
         """The first plan in words: the data, what is reused and why the rest is new, time and memory."""
         if data := self._study.data():
             self._say(data)
@@ -121,6 +132,7 @@ class Progress:
         expected = self._costs[event.key]
         self._done_expected += expected
         self._ratios.append(event.seconds / expected)
+        self._ends.append(time.monotonic())
         if event.status == "failed":
             self._say(f"failed: {labelled(event.labels)}: {event.error}")
         planned_all_done = event.done == event.total
@@ -141,7 +153,24 @@ class Progress:
         """
         rest = max(0.0, self._expected - self._done_expected) / max(1, self._workers)
         ratio = median(self._ratios if len(self._ratios) > 3 else [1.0])
-        return f"about {rough_duration(rest * ratio)} left"
+        return f"about {rough_duration(rest * ratio)} left{self._speed()}"
+
+    def _speed(self) -> str:
+        """Trials per minute and on how many slots of a cluster; empty on this machine."""
+        if not self._elsewhere or len(self._ends) < 2 or (took := self._ends[-1] - self._ends[0]) <= 0:
+            return ""
+        rate = 60 * (len(self._ends) - 1) / took
+        return f", {rate:,.0f} trials a minute on {count(self._workers, 'slot')}"
+
+    def _place(self, standing: Standing) -> None:
+        """The slots of a cluster come and go."""
+        if not standing.where:
+            return
+        self._elsewhere, self._workers = True, standing.slots
+        for note in standing.notes:
+            if note not in self._told:
+                self._told.add(note)
+                self._say(f"{note}.")
 
     def _start_bar(self, done: int) -> None:
         self._close()

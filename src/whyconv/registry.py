@@ -35,7 +35,7 @@ FUNCTIONS = {
 }
 """Kinds of plain functions that settings name: see :mod:`whyconv.functions`."""
 ROOMS = ("tasks", "networks", "learners")
-OTHERS = ("whyconv.auditing.study",)
+OTHERS = ("whyconv.auditing.study", "whyconv.page.questions")
 """Modules with pieces outside of rooms and papers."""
 PAPERS = ("whyconv.papers", "whyconv_papers")
 """Our papers, and those of others on Python's path."""
@@ -117,7 +117,7 @@ def find(kind: str, name: str) -> Any:
     if (found := known(kind, name)) is not None:
         return found
     names = [piece.name for piece in pieces(kind)]
-    near = difflib.get_close_matches(name, names, n=3) or names
+    near = difflib.get_close_matches(name, names, n=3, cutoff=0.0)
     plural = (KINDS | FUNCTIONS)[kind]
     raise UserError(f"there is no {kind} {name!r}; known {plural} like it: {', '.join(near)}.")
 

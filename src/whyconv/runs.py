@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whyconv import naming
 from whyconv.criteria import UNFROZEN, Standing, standing
 from whyconv.errors import said
 from whyconv.lazy import pd
@@ -27,7 +28,7 @@ class Run:
     """A study with its rows: ``table``, ``summary``, ``tables``, ``figure()``, ``judgement``, ``verdict``."""
 
     study: Study
-    points: list[Point]
+    points: Sequence[Point]
     rows: Mapping[str, Row]
     out: Path
     command: str
@@ -70,7 +71,7 @@ class Run:
     @cached_property
     def answers(self) -> list[Answer]:
         """What each prior is worth by these rows, the one that the study is about first."""
-        return self.study.answers(self.table) if len(self.table) else []
+        return naming.answers(self.study.answers(self.table), self.arm_names) if len(self.table) else []
 
     @property
     def answer(self) -> str:
@@ -115,18 +116,21 @@ class Run:
     @cached_property
     def changes(self) -> list[str]:
         """The settings that differ from the preset's, as on the command line."""
-        return changes(self.study, self.preset) if self.preset and self.study.listed else []
+        return changes(self.study, self.preset) if self.preset and not self.study.needs_data else []
 
     @property
     def uncarried(self) -> str:
-        """That a change of some arms leaves others, such as the control, as they are; empty if none does."""
-        arms = set(getattr(self.study, "arms", ()))
-        named = {arm for arm in arms for change in self.changes if change.startswith(f"arms.{arm}.")}
-        named |= {arm for arm in arms for change in self.changes if change.startswith(f"arms.{arm}=")}
-        if not named or named == arms:
+        """That a change of some arms leaves others as they are; empty if none does."""
+        arms = list(getattr(self.study, "arms", ()))
+        kept = [arm for arm in arms if arm not in self.arm_names]
+        if not self.arm_names or not kept:
             return ""
-        kept = "; ".join(sorted(arms - named))
-        return f"Changed in {'; '.join(sorted(named))} alone. Not carried over to {kept}: set these, too."
+        return f"Changed: {'; '.join(self.arm_names.values())}. As they were: {'; '.join(kept)}."
+
+    @cached_property
+    def arm_names(self) -> dict[str, str]:
+        """The arms that differ from the preset's, with names that say the change."""
+        return naming.names_of(getattr(self.study, "arms", ()), self.changes)
 
     @property
     def variant(self) -> str:
@@ -160,7 +164,8 @@ class Run:
 
     def figures(self) -> dict[str, Any]:
         """The study's charts by title."""
-        return self.study.figures(self.table)
+        drawn = self.study.figures(self.table)
+        return {title: naming.chart(each, self.arm_names) for title, each in drawn.items()}
 
     def figure(self) -> Any:
         return next(iter(self.figures().values()))
@@ -170,6 +175,24 @@ class Run:
         """Mean, 95 % interval and count of the study's outcome, such as the test error, for every point."""
         labels = list(dict.fromkeys(name for point in self.points for name in point.labels))
         return summarise(self.study.measured(self.table), labels, self.study.outcome)
+
+    @property
+    def shown_summary(self) -> pd.DataFrame:
+        """The same, with changed arms under the names that say the change."""
+        return naming.lines(self.summary, self.arm_names)
+
+    @cached_property
+    def glossary(self) -> dict[str, str]:
+        """What the data are, and what each network is, in a line each."""
+        networks: dict[str, list[str]] = {}
+        for point in self.points:
+            piece = point.trial.network or point.trial.learner
+            arms = networks.setdefault(piece.summary(), [])
+            if (arm := str(point.labels.get("arm", piece.name))) not in arms:
+                arms.append(arm)
+        data = dict.fromkeys(point.trial.task.summary() for point in self.points)
+        plain = [f"{min(arms, key=len)}: {words}" for words, arms in networks.items()]
+        return {"data": " ".join(data), "networks": " ".join(plain)} if self.points else {}
 
     @cached_property
     def tables(self) -> dict[str, pd.DataFrame]:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Iterable, Iterator, Mapping
+from copy import deepcopy
 from typing import Any
 
 from whyconv import registry
@@ -24,19 +26,22 @@ def configure(
 ) -> Study:
     """The study ``name`` with a preset's overrides, then the user's: ``task.positions=20``.
 
-    A path leads through the fields (``arms.MLP.network.width=64``). On the command line a value is read as
+    A path leads through the fields (``arms.MLP.network.width=64``); the study may carry what is set over to
+    its controls (:meth:`whyconv.studies.Study.carries`). On the command line a value is read as
     JSON; comma-separated numbers are a list, .5 and +1 are also numbers, and anything else is a word.
     """
     study = registry.find("study", name)
-    if not study.listed:
+    if study.needs_data:
         raise UserError(f"{name} needs data of your own; give them with whyconv {name} DATA.")
     if preset not in study.presets:
         raise UserError(f"{name} has no preset {preset!r}; choose one of {', '.join(study.presets)}.")
     values = _fields(study())
-    overrides = dict(study.presets[preset])
-    overrides.update(given(assignments, seeds))
-    for path, value in overrides.items():
+    for path, value in study.presets[preset].items():
         _assign(values, path, value)
+    chosen = given(assignments, seeds)
+    carried = {other: value for path, value in chosen.items() for other in study.carries(values, path)}
+    for path, value in {**carried, **chosen}.items():  # what is given wins over what is carried over
+        _assign(values, path, deepcopy(value))
     return checked(study, values, name)
 
 
@@ -46,7 +51,11 @@ def chosen_studies(which: str) -> list[str]:
     if which == "all":
         return names
     of_paper = [name for name in names if name.partition(".")[0] == which]
-    return of_paper or [registry.find("study", which).name]
+    if of_paper or registry.known("study", which) is not None:
+        return of_paper or [which]
+    known = [*names, *dict.fromkeys(name.partition(".")[0] for name in names), "all"]
+    near = difflib.get_close_matches(which, known, n=3, cutoff=0.0)
+    raise UserError(f"there is no study {which!r}; studies and papers like it: {', '.join(near)}.")
 
 
 def changes(study: Study, preset: str, seeds: bool = False) -> list[str]:

@@ -45,20 +45,29 @@ class Spec(BaseModel):
 
     @model_validator(mode="after")
     def _known_functions(self) -> Self:
-        self.functions()
+        self._own_functions()  # those of specs among its values were found when these were made
         return self
 
     def functions(self) -> list[Named]:
         """The functions that its settings name, and those of specs among them; unknown names are refused."""
+        inner = (spec for name in _may_hold_specs(type(self)) for spec in _specs(getattr(self, name)))
+        return self._own_functions() + [each for spec in inner for each in spec.functions()]
+
+    def _own_functions(self) -> list[Named]:
         model = type(self)
-        own = [choice.find(getattr(self, name), model, name) for name, choice in choices(model).items()]
-        inner = (spec for name in model.model_fields for spec in _specs(getattr(self, name)))
-        return own + [each for spec in inner for each in spec.functions()]
+        return [choice.find(getattr(self, name), model, name) for name, choice in choices(model).items()]
 
     def function(self, setting: str) -> Callable[..., Any]:
         """The function that a setting names, with the settings that it takes."""
         model = type(self)
         return choices(model)[setting].find(getattr(self, setting), model, setting).of(self)
+
+    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
+        """A copy with other values; what was computed from the old ones is forgotten, unless it is given."""
+        copied, given = super().model_copy(update=update, deep=deep), update or {}
+        for name in vars(copied).keys() - type(self).model_fields.keys() - given.keys():
+            del vars(copied)[name]
+        return copied
 
     def canonical(self) -> dict[str, Any]:
         """The fields as JSON values, without those that equal their defaults."""
@@ -118,6 +127,11 @@ def _plain_fields(model: type[Spec]) -> dict[str, set[Any]]:
     """The types of the fields that hold only numbers, texts and booleans, also in lists and dictionaries."""
     kinds = {name: _kinds(field.annotation) for name, field in model.model_fields.items()}
     return {name: found for name, found in kinds.items() if found <= {bool, float, str, NoneType}}
+
+
+@cache
+def _may_hold_specs(model: type[Spec]) -> list[str]:
+    return [name for name in model.model_fields if name not in _plain_fields(model)]
 
 
 def _kinds(annotation: Any) -> set[Any]:

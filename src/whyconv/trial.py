@@ -19,6 +19,9 @@ VERSION = 1
 """Raised when :mod:`whyconv.execution` would give another row for the same spec."""
 
 
+LARGEST_SEED = 2**31 - 1
+
+
 class Trial(Spec):
     """The specification of one row."""
 
@@ -26,7 +29,7 @@ class Trial(Spec):
     network: NetworkField | None = None
     learner: LearnerField
     m: int = Field(ge=1, le=10_000_000)
-    seed: int = Field(ge=0, le=2**31 - 1)
+    seed: int = Field(ge=0, le=LARGEST_SEED)
     test_size: int = Field(1000, ge=1, le=10_000_000)
     exact: bool = False
     """Also compute exact errors that take seconds; cheap ones are always computed."""
@@ -57,6 +60,22 @@ class Trial(Spec):
             f"the task {self.task.name} has {self.task.classes} classes and needs a network of {wanted} "
             f"outputs, but one of {given} was given"
         )
+
+    def seeded(self, seed: int) -> Trial:
+        """This trial with another seed, without checking the rest again, which the seed does not change."""
+        if not 0 <= seed <= LARGEST_SEED:
+            raise ValueError(f"seed = {seed} was given; give one from 0 to {LARGEST_SEED}")
+        shared = {name: getattr(self, name) for name in ("_unseeded", "form", "program", "versions")}
+        return self.model_copy(update={"seed": seed, **shared})
+
+    @cached_property
+    def _unseeded(self) -> dict[str, Any]:
+        """The canonical form without the seed; trials that differ in it alone hold one."""
+        return {name: value for name, value in super().canonical().items() if name != "seed"}
+
+    def canonical(self) -> dict[str, Any]:
+        """The fields as JSON values, without those that equal their defaults."""
+        return {**self._unseeded, "seed": self.seed}
 
     @cached_property
     def form(self) -> Network | None:

@@ -39,7 +39,7 @@ def shown(runs: Iterable[Run]) -> list[dict[str, str]]:
             "prior": answer.prior,
             "worth": answer.worth,
             "in": answer.unit.replace("_", " "),
-            "where": answer.range,
+            "where": answer.range.strip(", "),
             "data": answer.data,
             "study": run.study.name + (f" ({run.progress})" if run.progress else ""),
         }

@@ -272,7 +272,7 @@ def test_two_steps_start_small_with_the_thresholds_and_rates_of_the_paper():
 
 
 def test_by_default_two_halves_and_the_ball():
-    assert (TwoStep().fresh, TwoStep().normalise, TwoStep().steps, TwoStep.version) == (True, "ball", 2, 2)
+    assert (TwoStep().fresh, TwoStep().normalise, TwoStep().steps, TwoStep.version) == (True, "ball", 2, 3)
 
 
 def test_more_steps_repeat_the_second_and_one_omits_it():

@@ -16,6 +16,16 @@ from whyconv.views import RowSet
 SHAPE = (4, 5)
 
 
+def init(network, key, shape=SHAPE):
+    """First parameters, made in one program: compiling takes most of the time of these tests."""
+    return jax.tree.map(np.asarray, jax.jit(network.init, static_argnums=1)(key, shape))
+
+
+def scored(network, params, x):
+    """Scores, in one program."""
+    return np.asarray(jax.jit(lambda params, x: network.apply(params, network.prepare(x)))(params, x))
+
+
 def numpy_conv_pool(params, x, pooling="max", sharpness=4.0):
     """Eq. 1 with loops, as one would write it on paper."""
     w, a = np.asarray(params["w"]), np.asarray(params["a"])
@@ -51,7 +61,7 @@ def test_gradients_against_finite_differences(key, pooling):
     network = ConvPool(channels=3, pooling=pooling)
     with jax.enable_x64(True):
         x = network.prepare(jax.random.normal(key, (6, *SHAPE), dtype=float))
-        params = network.init(key, SHAPE)
+        params = init(network, key)
 
         @jax.jit
         def loss(params):
@@ -72,7 +82,7 @@ def test_the_hand_written_gradient_is_autodiffs_also_for_inputs(key):
     network = ConvPool(channels=7)
     with jax.enable_x64(True):
         x = jax.random.normal(key, (4, 6, 5), dtype=float)
-        params = network.init(key, SHAPE)
+        params = init(network, key)
 
         def plain(params, x):
             return jnp.sum(jnp.cos(jnp.max(jax.nn.relu(x @ params["w"]), axis=0) @ params["a"]))
@@ -80,11 +90,10 @@ def test_the_hand_written_gradient_is_autodiffs_also_for_inputs(key):
         def ours(params, x):
             return jnp.sum(jnp.cos(network.apply(params, x)))
 
-        for mine, theirs in zip(
-            jax.tree.leaves(jax.grad(ours, (0, 1))(params, x)),
-            jax.tree.leaves(jax.grad(plain, (0, 1))(params, x)),
-            strict=True,
-        ):
+        def both(params, x):
+            return [jax.tree.leaves(jax.grad(loss, (0, 1))(params, x)) for loss in (ours, plain)]
+
+        for mine, theirs in zip(*jax.jit(both)(params, x), strict=True):
             np.testing.assert_allclose(mine, theirs, rtol=1e-12, atol=1e-14)
 
 
@@ -92,20 +101,20 @@ def test_only_the_first_winner_gets_the_gradient_and_none_where_nothing_is_posit
     network = ConvPool(channels=2)
     params = {"w": jnp.array([[1.0, -1.0]]), "a": jnp.array([1.0, 1.0])}
     x = jnp.array([[[2.0], [2.0]]])  # two equal positions; the second filter sees only negative products
-    inputs = jax.grad(lambda x: network.apply(params, network.prepare(x))[0])(x)
+    grads = jax.jit(jax.grad(lambda p, x: network.apply(p, network.prepare(x))[0], (0, 1)))
+    grad, inputs = grads(params, x)
     np.testing.assert_array_equal(inputs[0, :, 0], [1.0, 0.0])
-    grad = jax.grad(lambda p: network.apply(p, network.prepare(x))[0])(params)
     np.testing.assert_array_equal(grad["w"], [[2.0, 0.0]])
 
 
 def test_soft_pooling_runs_from_average_to_max(key):
     x = jax.random.normal(key, (8, *SHAPE))
     networks = {s: ConvPool(channels=6, pooling="soft", sharpness=s) for s in (1e-3, 1e3)}
-    params = networks[1e3].init(key, SHAPE)
+    params = init(networks[1e3], key)
     average, largest = ConvPool(channels=6, pooling="average"), ConvPool(channels=6)
-    z = largest.prepare(x)
-    np.testing.assert_allclose(networks[1e-3].apply(params, z), average.apply(params, z), atol=2e-3)
-    np.testing.assert_allclose(networks[1e3].apply(params, z), largest.apply(params, z), atol=5e-3)
+    for sharpness, limit, tolerance in ((1e-3, average, 2e-3), (1e3, largest, 5e-3)):
+        found, expected = (scored(network, params, x) for network in (networks[sharpness], limit))
+        np.testing.assert_allclose(found, expected, atol=tolerance)
 
 
 def test_overlapping_windows_slide_over_the_flat_input(key):
@@ -134,15 +143,15 @@ def test_overlapping_windows_slide_over_the_flat_input(key):
     ids=lambda network: f"{network.name}-{network.canonical()}",
 )
 def test_parameter_counts_are_what_init_makes(network, key):
-    params = network.init(key, SHAPE)
+    params = jax.eval_shape(lambda key: network.init(key, SHAPE), key)
     assert network.parameter_count(SHAPE) == sum(leaf.size for leaf in jax.tree.leaves(params))
 
 
 def test_flop_counts_are_those_of_the_compiled_program(key):
+    shape = (8, 16)
     for network in (ConvPool(channels=64), MLP(width=32), RepeatedPool(stages=(32, 16))):
-        shape = (8, 16)
-        params = network.init(key, shape)
-        x = network.prepare(jnp.zeros((1, *shape)))
+        params = jax.eval_shape(lambda key, network=network: network.init(key, shape), key)
+        x = jax.eval_shape(network.prepare, jnp.zeros((1, *shape)))
         counted = jax.jit(network.apply).lower(params, x).compile().cost_analysis()["flops"]
         assert 0.8 <= network.flops(shape) / counted <= 1.1
 
@@ -157,40 +166,40 @@ def test_the_mlp_is_equation_eight(key):
     x = jax.random.normal(key, (6, *SHAPE))
     for activation, leak in (("relu", 0.0), ("leaky-relu", 0.2)):
         network = MLP(width=5, activation=activation, leak=0.2)
-        params = network.init(key, SHAPE)
+        params = init(network, key)
         z = np.asarray(x).reshape(6, -1) @ np.asarray(params["w"])
         expected = np.maximum(leak * z, z) @ np.asarray(params["a"])
-        np.testing.assert_allclose(network.apply(params, network.prepare(x)), expected, rtol=1e-4, atol=1e-5)
+        np.testing.assert_allclose(scored(network, params, x), expected, rtol=1e-4, atol=1e-5)
 
 
 def test_the_theorems_start_is_on_the_sphere(key):
-    params = ConvPool(channels=200, init_law="sphere", radius=0.25).init(key, SHAPE)
+    params = init(ConvPool(channels=200, init_law="sphere", radius=0.25), key)
     np.testing.assert_allclose(np.linalg.norm(params["w"], axis=0), 0.25, rtol=1e-5)
     assert set(np.asarray(params["a"]).tolist()) == {-1.0, 1.0}
-    assert abs(float(params["a"].mean())) < 0.25
+    assert abs(params["a"].mean()) < 0.25
 
 
 def test_the_he_start_has_its_scales(key):
-    params = ConvPool(channels=4000).init(key, (10, 20))
-    assert abs(float(params["w"].std()) / (2 / 20) ** 0.5 - 1) < 0.02
-    assert abs(float(params["a"].std()) * 4000**0.5 - 1) < 0.05
+    params = init(ConvPool(channels=4000), key, (10, 20))
+    assert abs(params["w"].std() / (2 / 20) ** 0.5 - 1) < 0.02
+    assert abs(params["a"].std() * 4000**0.5 - 1) < 0.05
 
 
 def test_one_stage_of_repeated_pooling_is_conv_pool(key):
     x = jax.random.normal(key, (6, *SHAPE))
-    params = ConvPool(channels=8).init(key, SHAPE)
     network = ConvPool(channels=8)
-    expected = network.apply(params, network.prepare(x))
-    got = RepeatedPool(stages=(8,)).apply({"stages": [params["w"]], "a": params["a"]}, x)
+    params = init(network, key)
+    expected = scored(network, params, x)
+    got = scored(RepeatedPool(stages=(8,)), {"stages": [params["w"]], "a": params["a"]}, x)
     np.testing.assert_allclose(got, expected, rtol=1e-5, atol=1e-6)
 
 
 def test_repeated_pooling_against_loops(key):
     network = RepeatedPool(stages=(6, 3), group=2)
     x = np.asarray(jax.random.normal(key, (3, 5, 4)))
-    params = network.init(key, (5, 4))
+    params = init(network, key, (5, 4))
     first, second = map(np.asarray, params["stages"])
-    for image, score in zip(x, network.apply(params, x), strict=True):
+    for image, score in zip(x, scored(network, params, x), strict=True):
         h = np.maximum(image @ first, 0)
         groups = np.stack([h[0:2].max(0), h[2:4].max(0), h[4:5].max(0)])
         expected = np.maximum(groups @ second, 0).max(0) @ np.asarray(params["a"])

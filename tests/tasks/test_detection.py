@@ -30,7 +30,7 @@ def tasks(draw, **fixed):
 
 
 @given(tasks())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_every_input_holds_what_its_label_says(task):
     contents, labels = map(np.asarray, jax.jit(task.contents)(DRAWS, jnp.arange(200)))
     for content, label in zip(contents, labels, strict=True):
@@ -58,7 +58,7 @@ def test_labels_positions_and_spurious_patterns_are_uniform():
 
 
 @given(tasks(), st.floats(0.0, 0.9))
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_patterns_have_the_gram_matrix_asked_for(task, coherence):
     task = task.model_copy(update={"coherence": coherence})
     rows = np.asarray(jax.jit(task.pattern_matrix)(WORLD))
@@ -95,7 +95,7 @@ def test_noise_stays_in_the_ball_and_fills_it(law):
 
 
 @given(tasks(noise=0.5), st.integers(1, 1500), st.integers(1500, 2100))
-@settings(max_examples=5, deadline=None)
+@settings(max_examples=3, deadline=None)
 def test_a_larger_sample_contains_the_smaller_one_bit_for_bit(task, small, large):
     few, many = draw(task, WORLD, DRAWS, small), draw(task, WORLD, DRAWS, large)
     assert few.x.shape == (small, *task.shape)
@@ -128,7 +128,7 @@ def test_a_scrambled_task_has_the_same_examples():
 
 
 @given(tasks())
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=6, deadline=None)
 def test_the_set_law_is_the_law_of_the_sampled_sets(task):
     law = task.points(WORLD, RowSet(), False)
     assert law is not None

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from jax import monitoring
 
+from whyconv.compiling import quick
 from whyconv.execution import BLOCK, blocks
 from whyconv.spec import build
 from whyconv.streams import stream
@@ -49,12 +50,12 @@ def one_block(task):
 
 
 def as_alone(task, made):
-    """The bytes are those of a program in which all settings are constants."""
+    """The bytes are those of a program in which all settings are constants, compiled in the same way."""
 
     def block(world, draws, first):
         return task.examples(world, draws, first + jnp.arange(BLOCK))
 
-    for part, wanted in zip(made, jax.jit(block)(WORLD, DRAWS, 0), strict=True):
+    for part, wanted in zip(made, quick(block)(WORLD, DRAWS, 0), strict=True):
         assert np.asarray(part).tobytes() == np.asarray(wanted).tobytes()
 
 

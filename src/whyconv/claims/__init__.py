@@ -5,12 +5,15 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, final
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, final
 
 from whyconv.claims.errata import Erratum
 from whyconv.errors import UserError
 from whyconv.spec import Piece
 from whyconv.verdict import Evidence, Number, Verdict
+
+if TYPE_CHECKING:
+    from whyconv.studies import Study
 
 Provenance = Literal["paper", "derived", "reconstructed", "misprint"]
 """Whose wording a statement is: the paper's, ours, pieced together from second-hand text, or the paper's as
@@ -69,6 +72,16 @@ class Claim(Piece):
         seeds. A ratio above 1 contradicts the statement. Empty for a claim without a bound.
         """
         return {}
+
+    @classmethod
+    def measures(cls) -> Study | None:
+        """The study whose trials it runs, with recorded seeds; ``make record`` keeps its rows."""
+        return None
+
+    @classmethod
+    def origin_of_rows(cls) -> Literal["kept", "computed"]:
+        """Whether the verdict is of kept rows, of which a few were computed again, or of new ones."""
+        return "computed"
 
     @classmethod
     @final

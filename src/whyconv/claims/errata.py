@@ -67,24 +67,25 @@ def bibtex(found: Iterable[Mapping[str, Any]], version: str) -> str:
     found = list(found)
     papers = {each["paper"]: PAPERS.get(each["paper"], {}) for each in found}
     entries = [
-        _entry(paper, {name: f"{{{text}}}" for name, text in fields.items()})
+        entry(paper, {name: f"{{{text}}}" for name, text in fields.items()})
         for paper, fields in papers.items()
     ]
     for each in found:
         note = f"Printed: {each['printed']} Corrected: {each['corrected']} Checked by: {each['command']}"
         fields = {
-            "title": f"{{Erratum to {_plain(each['reference'])}}}", "crossref": f"{{{each['paper']}}}",
-            "howpublished": f"{{whyconv {version}, claim {each['claim']}}}", "note": f"{{{_plain(note)}}}",
+            "title": f"{{Erratum to {plain(each['reference'])}}}", "crossref": f"{{{each['paper']}}}",
+            "howpublished": f"{{whyconv {version}, claim {each['claim']}}}", "note": f"{{{plain(note)}}}",
         }  # fmt: skip
-        entries.append(_entry(each["claim"].replace(".", ":"), fields))
+        entries.append(entry(each["claim"].replace(".", ":"), fields))
     return "\n\n".join(entries)
 
 
-def _entry(key: str, fields: Mapping[str, str]) -> str:
+def entry(key: str, fields: Mapping[str, str]) -> str:
+    """An entry of BibTeX; the fields are in braces or quotes already."""
     return "\n".join([f"@misc{{{key},", *(f"  {name} = {text}," for name, text in fields.items()), "}"])
 
 
-def _plain(text: str) -> str:
+def plain(text: str) -> str:
     """Text that LaTeX can set: its special characters escaped."""
     for sign in "&%$#_":
         text = text.replace(sign, f"\\{sign}")

@@ -31,8 +31,8 @@ def planned(study: Study, workers: int | None = None) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def described(plans: Iterable[Mapping[str, Any]]) -> str:
-    """Plans as text, within the terminal."""
+def described(plans: Iterable[Mapping[str, Any]], where: Iterable[str] = ()) -> str:
+    """Plans as text, within the terminal; ``where``: lines on where the trials would run."""
     width = min(shutil.get_terminal_size((80, 24)).columns, 100)
     lines = []
     for plan in plans:
@@ -49,4 +49,4 @@ def described(plans: Iterable[Mapping[str, Any]]) -> str:
             lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ")
         for text in (plan["data"], plan["unjudged"] and f"Shown, not judged: {plan['unjudged']}."):
             lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="  ") if text else []
-    return "\n".join([*lines, "Nothing was run, nothing written; without --dry-run it is."])
+    return "\n".join([*lines, *where, "Nothing was run, nothing written; without --dry-run it is."])

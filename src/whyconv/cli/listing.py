@@ -14,17 +14,22 @@ from whyconv.claims.errata import LABELS
 from whyconv.cli.plain_text import unmarked, wrapped
 from whyconv.errors import UserError
 from whyconv.functions import Named, choices
-from whyconv.runner.forecast import forecast
+from whyconv.runner.forecast import forecast, on_cluster
 from whyconv.settings import configure
 from whyconv.spec import Piece, Spec, plain
 from whyconv.system import cores
 from whyconv.text import count, rough_duration
 
 
-def one(name: str) -> dict[str, Any]:
-    """A paper's studies and claims; a study with its grid and forecast; any other piece with its settings."""
+def one(name: str, slots: int | None = None) -> dict[str, Any]:
+    """A paper's studies and claims; a study with its grid and forecast; any other piece with its settings.
+
+    ``slots``: forecast the study on a cluster with so many, too.
+    """
     pieces = [piece for kind in (*registry.KINDS, *registry.FUNCTIONS) for piece in registry.pieces(kind)]
     found = [piece for piece in pieces if piece.name == name]
+    if slots is not None and [piece.kind for piece in found] != ["study"]:
+        raise UserError(f"--slots was given, but {name!r} is no study; leave it out, or name a study.")
     if not found and any(piece.name.partition(".")[0] == name for piece in pieces):
         return registry.everything(name)
     if not found:
@@ -33,13 +38,13 @@ def one(name: str) -> dict[str, Any]:
         raise UserError(f"there is nothing named {name!r}; {hint}whyconv list shows all names.")
     if len(found) > 1:
         return {"namesakes": [_one(piece) for piece in found]}
-    return _one(found[0])
+    return _one(found[0], slots)
 
 
-def _one(piece: Any) -> dict[str, Any]:
+def _one(piece: Any, slots: int | None = None) -> dict[str, Any]:
     name = piece.name
     if piece.kind == "study":
-        return study(name)
+        return study(name, slots)
     if isinstance(piece, Named):
         return _function(piece)
     schema, named = piece.model_json_schema().get("properties", {}), choices(piece)
@@ -113,14 +118,15 @@ def _allowed(about: dict[str, Any]) -> str:
     return " or ".join(words)
 
 
-def study(name: str) -> dict[str, Any]:
+def study(name: str, slots: int | None = None) -> dict[str, Any]:
     """One study: criterion, control, and for every preset its settings, trials and forecast."""
     piece = registry.find("study", name)
     presets = {}
     for preset in piece.presets:
         chosen = configure(name, preset)
         points = chosen.plan({})
-        guess = forecast(chosen.outlook(), cores())
+        outlook = chosen.outlook()
+        guess, there = forecast(outlook, cores()), on_cluster(outlook, slots) if slots else None
         grid: dict[str, list[Any]] = {}
         for point in points:
             for label, value in point.labels.items():
@@ -135,6 +141,7 @@ def study(name: str) -> dict[str, Any]:
             "seconds_at_most": round(guess.seconds_limit, 1),
             "workers": guess.workers,
             "memory_bytes": round(guess.memory),
+            **({"cluster": {"slots": slots, "seconds": round(there.seconds, 1)}} if there else {}),
         }
     return {
         "study": name,
@@ -258,6 +265,9 @@ def _study(listed: dict[str, Any], width: int) -> str:
             f"{rough_duration(preset['seconds_at_most'])} if nothing stops early), "
             f"{preset['memory_bytes'] / 1e9:.1f} GB"
         )
+        if there := preset.get("cluster"):
+            slots, time = count(there["slots"], "slot"), rough_duration(there["seconds"])
+            lines += _indented(f"on a cluster of {slots}: about {time}", width)
         if preset["data"]:
             lines += _indented(preset["data"], width)
         for label, values in preset["grid"].items():

@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import shlex
 import sys
-from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,7 +16,10 @@ import typer
 
 from whyconv import __version__, api, registry
 from whyconv.cli import listing, terminal
-from whyconv.cli.audit import audit, is_audit, report_audit
+from whyconv.cli.audit import audit, is_audit, report_audits
+from whyconv.cli.cite import cite
+from whyconv.cli.cluster import Cluster, Slots, opened
+from whyconv.cli.cluster import described as cluster_described
 from whyconv.cli.compare import compare
 from whyconv.cli.data import Data, data_app, use
 from whyconv.cli.dry_run import described, planned
@@ -31,12 +33,14 @@ from whyconv.cli.errors import (
     sentence_for,
 )
 from whyconv.cli.exact import exact_app
+from whyconv.cli.json_output import json_text, run_as_data
+from whyconv.cli.merge import merge
+from whyconv.cli.page import page
 from whyconv.cli.profile import profile
 from whyconv.cli.sample import sample
 from whyconv.cli.stress import as_data, print_found, stressed
 from whyconv.cli.worth import worth
 from whyconv.errors import UserError
-from whyconv.measure.estimate import Estimate
 from whyconv.paths import given_path
 from whyconv.report.assemble import assemble
 from whyconv.runner.contents import shown
@@ -46,7 +50,7 @@ from whyconv.runner.opened import open_folder
 from whyconv.runner.recompute import Recomputed, recompute
 from whyconv.runner.verify import Findings
 from whyconv.runner.verify import verify as verify_folder
-from whyconv.runs import Run, runs_of
+from whyconv.runs import runs_of
 from whyconv.settings import chosen_studies, configure
 from whyconv.text import count
 from whyconv.waiting import planning
@@ -100,13 +104,14 @@ def list_(
     ] = None,
     load: Load = None,
     data: Data = None,
+    slots: Slots = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
     """List studies, claims, tasks, networks, learners and functions, or show one in detail."""
     use(data)
     for file in load or ():
         registry.load(file)
-    listed = registry.everything() if name is None else listing.one(name)
+    listed = registry.everything() if (name, slots) == (None, None) else listing.one(name or "", slots)
     print(json.dumps(listed, indent=2) if as_json else listing.text(listed))
 
 
@@ -127,6 +132,7 @@ def run(
         typer.Option(metavar="DIR", parser=given_path, help="Folder for rows; default whyconv-runs."),
     ] = None,
     workers: Annotated[int | None, typer.Option(help="Worker processes; default one per core.")] = None,
+    cluster: Cluster = None,
     load: Load = None,
     data: Data = None,
     retry_failed: Annotated[bool, typer.Option("--retry-failed", help="Run failed trials again.")] = False,
@@ -147,6 +153,7 @@ def run(
 ) -> None:
     """Run a study's missing trials, then print means and verdict. The same command again resumes."""
     use(data)
+    where = cluster_described(cluster, workers) if dry_run else []
     for file in load or ():
         registry.load(file)
     names = [name for each in study for name in chosen_studies(each)]
@@ -154,25 +161,24 @@ def run(
         configure(name, preset, set_ or (), seeds)  # refuses bad settings before the first study runs
     if dry_run:
         plans = [planned(configure(name, preset, set_ or (), seeds), workers) for name in names]
-        print(_json(plans[0] if len(names) == 1 else plans) if as_json else described(plans))
+        print(json_text(plans[0] if len(names) == 1 else plans) if as_json else described(plans, where))
         return
+    options: dict[str, Any] = {"retry_failed": retry_failed, "fail_fast": fail_fast, "limit": limit}
+    options |= {"strict_environment": strict_environment, "force": force}
     done = []
-    for name in names:
-        if len(names) > 1:
-            print(name, file=sys.stderr)
-        options: dict[str, Any] = {"retry_failed": retry_failed, "fail_fast": fail_fast, "limit": limit}
-        options |= {"strict_environment": strict_environment, "force": force}
-        try:
-            done.append(api.run(name, preset, set_ or (), seeds, out, workers, load or (), data, **options))
-        except Interrupted as stop:
-            terminal.complain(str(stop))
-            raise typer.Exit(130) from None
-        except TrialFailed as stop:
-            terminal.complain(str(stop))
-            raise typer.Exit(1) from None
+    try:
+        with opened(cluster, workers) as place:
+            for name in names:
+                if len(names) > 1:
+                    print(name, file=sys.stderr)
+                each = (name, preset, set_ or (), seeds, out, workers, load or (), data)
+                done.append(api.run(*each, cluster=place, **options))
+    except (Interrupted, TrialFailed) as stop:
+        terminal.complain(str(stop))
+        raise typer.Exit(130 if isinstance(stop, Interrupted) else 1) from None
     if as_json:
-        results = [_run_as_json(each) for each in done]
-        print(_json(results[0] if len(names) == 1 else results))
+        results = [run_as_data(each) for each in done]
+        print(json_text(results[0] if len(names) == 1 else results))
     elif len(names) == 1:
         terminal.print_answers(done[0])
         terminal.print_means(done[0])
@@ -188,14 +194,18 @@ def run(
         raise typer.Exit(1)
 
 
-app.command(epilog="Example: whyconv profile brutzkus.fig3a")(profile)
-app.command(epilog="Examples: whyconv worth; whyconv worth my-run --json")(worth)
-app.command(epilog="Example: whyconv sample signal --set patches=10 --m 10000 --out x.npz")(sample)
-app.command(epilog="Example: whyconv compare my-run other-run")(compare)
-app.command(epilog="Examples: whyconv errata; whyconv errata malach.cor5; whyconv errata --bibtex")(errata)
-app.command(epilog="Examples: whyconv audit digits.npz; whyconv audit homes.csv --label price --metric mse")(
-    audit
-)
+for _command, _example in (
+    (profile, "Example: whyconv profile brutzkus.fig3a"),
+    (worth, "Examples: whyconv worth; whyconv worth my-run --json"),
+    (sample, "Example: whyconv sample signal --set patches=10 --m 10000 --out x.npz"),
+    (compare, "Example: whyconv compare my-run other-run"),
+    (merge, "Example: whyconv merge whole shard-1 shard-2"),
+    (page, "Examples: whyconv page; whyconv page --out my-run --no-open --port 8800"),
+    (cite, "Examples: whyconv cite brutzkus.lemma5.2; whyconv cite brutzkus.fig3a --bibtex"),
+    (errata, "Examples: whyconv errata; whyconv errata malach.cor5; whyconv errata --bibtex"),
+    (audit, "Examples: whyconv audit digits.npz; whyconv audit homes.csv --label price --metric mse"),
+):
+    app.command(epilog=_example)(_command)
 
 
 @app.command(epilog="Examples: whyconv check brutzkus; whyconv check malach.thm12 --stress --minutes 10")
@@ -219,7 +229,7 @@ def check(
         folder = out or STRESS_FOLDER
         found = stressed(which, load or [], folder, 1.0 if minutes is None else minutes, quiet=as_json)
         if as_json:
-            print(_json(as_data(found)))
+            print(json_text(as_data(found)))
         else:
             print_found(found, folder)
         if any(each.contradicted or each.error for each in found.values()):
@@ -230,7 +240,7 @@ def check(
     claims = api.check(which, load or (), watch=_announcer(as_json))
     good = [api.as_expected(claim) for claim in claims]
     if as_json:
-        print(_json(claims))
+        print(json_text(claims))
     else:
         terminal.print_claims(claims, good)
         each = "" if len(good) == 1 else "each "
@@ -258,7 +268,7 @@ def report(
         found = open_folder(folder, load or ())
     terminal.note(found.problems, found.remarks)
     if is_audit(found):
-        report_audit(found, out or folder / "report.html")
+        report_audits(found, out or folder / "report.html")
         raise typer.Exit(1 if found.problems else 0)
     claims = api.check(check, load or (), watch=_announcer(False)) if check else []
     runs = runs_of(found)
@@ -312,7 +322,7 @@ def verify(
         findings = {"problems": problems, "remarks": found.remarks, "intact": found.intact}
         if again:
             findings["recomputed"] = {"same": again.same, "left_out": again.left_out}
-        print(_json(findings))
+        print(json_text(findings))
     else:
         _print_findings(found, again)
     if problems:
@@ -395,48 +405,3 @@ def _announcer(quiet: bool) -> Any:
     return lambda name: print(
         f"\r\033[K{name and f'checking {name} ...'}", end="", file=sys.stderr, flush=True
     )
-
-
-def _run_as_json(done: Run) -> dict[str, Any]:
-    judgement = done.judgement
-    return {
-        "study": done.study.name,
-        "answer": done.answer,
-        "answers": [answer.record() for answer in done.answers],
-        "verdict": done.verdict,
-        "conclusion": done.conclusion,
-        "control_verdict": judgement.control.verdict if judgement else None,
-        "numbers": dict(judgement.evidence.numbers) if judgement else {},
-        "criterion_frozen": done.standing.data() if done.standing else None,
-        "outcome": done.study.outcome,
-        "means": _records(done.summary),
-        "tables": {title: _records(frame) for title, frame in done.tables.items()},
-        "failed": done.failed,
-        "out": str(done.out),
-        "command": done.command,
-    }
-
-
-def _json(value: Any) -> str:
-    """JSON text; numbers that are not finite become null."""
-    return json.dumps(_finite(value), indent=2, allow_nan=False)
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, Estimate):
-        return value.data()
-    if isinstance(value, dict):
-        return {name: _finite(item) for name, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_finite(item) for item in value]
-    return None if isinstance(value, float) and not isfinite(value) else value
-
-
-def _records(frame: Any) -> list[dict[str, Any]]:
-    """The rows of a data frame; missing values are None."""
-    return [dict(zip(frame.columns, line, strict=True)) for line in _plain(frame)]
-
-
-def _plain(frame: Any) -> list[list[Any]]:
-    """The values of a data frame as Python objects, row by row."""
-    return frame.astype(object).where(frame.notna(), None).to_numpy().tolist()

@@ -77,7 +77,8 @@ def print_claims(claims: Sequence[Mapping[str, Any]], expected: Iterable[bool]) 
         table.add_row(
             f"{_coloured(claim['verdict'])}{mark}", f"[bold]{claim['claim']}[/]  {safe(claim['statement'])}"
         )
-        table.add_row("", f"[dim]{safe(claim['source'])}, {claim['seconds']:.1f} s[/]")
+        kept = ", kept rows, a few computed again" if claim.get("rows") == "kept" else ""
+        table.add_row("", f"[dim]{safe(claim['source'])}, {claim['seconds']:.1f} s{kept}[/]")
         for name, text in (claim.get("erratum") or {}).items():
             table.add_row("", f"  [yellow]{LABELS[name]}:[/] {safe(text)}")
         for name, value in claim["numbers"].items():
@@ -163,7 +164,7 @@ def _coloured(verdict: str) -> str:
 def print_means(run: Run) -> None:
     """The means of a study's outcome, with intervals where there are any."""
     print(means_of(run.study.outcome, run.summary["count"]))
-    print_table(intervals_shown(run.summary).drop(columns="std"))
+    print_table(intervals_shown(run.shown_summary).drop(columns="std"))
 
 
 def print_tables(tables: Mapping[str, Any]) -> None:

@@ -37,6 +37,8 @@ class Maker:
     """(arrays, order, example numbers) -> these examples; pure and traceable."""
     fresh: bool
     """Whether every epoch has new examples."""
+    brief: bool = False
+    """Whether training takes seconds, so that less time is spent on compiling it."""
 
 
 class Feed(NamedTuple):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from whyconv.compiling import brief, quick
 from whyconv.lazy import jax, jnp, np, optax
 from whyconv.learners import Maker
 from whyconv.learners._batches import Data
@@ -243,8 +244,8 @@ def programs(network: Network, learner: Gradient, maker: Maker | None = None) ->
     """
     training = Training(network, learner, maker)
     return Programs(
-        jax.jit(training.begin, static_argnums=1),
-        jax.jit(network.prepare),
-        jax.jit(training.segment),
-        jax.jit(training.score),
+        quick(training.begin, static=1),
+        quick(network.prepare),
+        (brief if maker is None or maker.brief else jax.jit)(training.segment),  # real images take minutes
+        brief(training.score),
     )

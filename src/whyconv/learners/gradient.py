@@ -48,7 +48,7 @@ class Gradient(Learner, name="gradient"):
     Networks with an equal, faster form (tables, multiplicities) are trained in that form.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     streams: ClassVar[bool] = True
     reference: ClassVar[str] = "Brutzkus & Globerson, section 7 (Adam); Optax for the optimisers"
 

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from pydantic import Field
 
+from whyconv.compiling import brief
 from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Cost, Fit, Job, Learner, at_most
 from whyconv.networks import Network
@@ -50,6 +51,7 @@ class Layerwise(Learner, name="layerwise"):
     eta_2 < 8k, r <= eta_1/200, k > 8d^3, and that each class has at least a third of S_1.
     """
 
+    version: ClassVar[int] = 2
     reference: ClassVar[str] = "Brutzkus & Globerson, Algorithm 1 and Theorem 5.1"
 
     first_steps: int = Field(20, ge=0, le=1_000_000)
@@ -185,7 +187,7 @@ def programs(network: ConvPool, learner: Layerwise) -> Programs:
         return state._replace(a=a, second=t, loss=loss, trace=trace)
 
     return Programs(
-        jax.jit(first_layer),
-        jax.jit(second_layer),
-        jax.jit(lambda params, x: network.apply(params, network.prepare(x))),
+        brief(first_layer),
+        brief(second_layer),
+        brief(lambda params, x: network.apply(params, network.prepare(x))),
     )

@@ -46,7 +46,7 @@ class LinearSVM(Learner, name="svm"):
     the solution has .19).
     """
 
-    version: ClassVar[int] = 3
+    version: ClassVar[int] = 4
     reference: ClassVar[str] = "Brutzkus & Globerson, section 7 (hard-margin SVM)"
     needs_network: ClassVar[bool] = False
 

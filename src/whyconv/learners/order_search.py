@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
+from whyconv.compiling import brief, quick
 from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Cost, Fit, Job, Learner, at_most
 from whyconv.networks import Network, Setting
@@ -48,6 +49,7 @@ class OrderSearch(Learner, name="order-search"):
       sample first and on random halves of it afterwards.
     """
 
+    version: ClassVar[int] = 2
     reference: ClassVar[str] = "Malach & Shalev-Shwartz, section 5"
 
     strategy: Literal["random", "climb", "greedy"] = "random"
@@ -204,8 +206,8 @@ class _Search:
 def programs(network: Network, learner: OrderSearch) -> Programs:
     search = _Search(network, learner)
     return Programs(
-        jax.jit(network.init, static_argnums=1),
-        jax.jit(search.segment),
-        jax.jit(search.train),
-        jax.jit(search.score),
+        quick(network.init, static=1),
+        brief(search.segment),
+        brief(search.train),
+        brief(search.score),
     )

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field, field_validator
 
+from whyconv.compiling import brief, quick
 from whyconv.lazy import jax, jnp, np, optax
 from whyconv.learners import Cost, Fit, Job, Learner
 from whyconv.learners.gradient import PASSES
@@ -62,7 +63,7 @@ class Projected(Learner, name="projected"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., experiments (step sizes from the authors' discussion page)"
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
 
     rates: tuple[float, ...] = (0.3, 0.1)
     bias_rates: tuple[float, ...] = (0.03, 0.003)
@@ -230,8 +231,8 @@ def programs(network: Network, learner: Projected) -> Programs:
         return network.apply(params, network.prepare(x))
 
     return Programs(
-        jax.jit(network.init, static_argnums=1),
-        jax.jit(descending.lay),
-        jax.jit(descending.segment),
-        jax.jit(score),
+        quick(network.init, static=1),
+        quick(descending.lay),
+        brief(descending.segment),
+        brief(score),
     )

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 
 from pydantic import Field
 
+from whyconv.compiling import brief
 from whyconv.lazy import jax, jnp, np
 from whyconv.learners import Cost, Fit, Job, Learner
 from whyconv.learners.gradient import PASSES
@@ -48,7 +49,7 @@ class TwoStep(Learner, name="two-step"):
     Version 2: two halves and the ball by default, as in the source; before, one sample and the sphere.
     """
 
-    version: ClassVar[int] = 2
+    version: ClassVar[int] = 3
     reference: ClassVar[str] = "Lahoti et al., upper bounds for LCN and CNN"
 
     rate_1: float = Field(1.0, gt=0, le=1e9)
@@ -129,7 +130,7 @@ class TwoStep(Learner, name="two-step"):
 
 @once
 def scored(network: Threshold) -> Any:
-    return jax.jit(lambda params, x: network.apply(params, network.prepare(x)))
+    return brief(lambda params, x: network.apply(params, network.prepare(x)))
 
 
 @once
@@ -137,7 +138,7 @@ def taken(network: Threshold, loss: str, normalise: str) -> Any:
     """The compiled step on examples ``begin`` to ``end``, with normalisation."""
     descending = Descending(network, Projected.model_validate({"rates": (1.0,), "loss": loss}))
 
-    @jax.jit
+    @brief
     def step(params: Any, x: jax.Array, y: jax.Array, begin: Any, end: Any, rate: Any) -> Any:
         data = descending.lay(jnp.roll(x, -begin, axis=0), jnp.roll(y, -begin), end - begin)
         grid = jax.tree.map(lambda part: part[None], params)

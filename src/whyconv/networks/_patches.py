@@ -108,10 +108,11 @@ def pooled(h: jax.Array, size: int, name: str, pool: Callable[[jax.Array], jax.A
     rows, columns, *rest = h.shape
     if name not in ("max", "average"):
         return jnp.concatenate([_row_pooled(h[at : at + size], size, pool) for at in range(0, rows, size)])
-    to = -(-rows // size), -(-columns // size)
+    down, right = min(size, rows), min(size, columns)  # a line is not padded to a plane
+    to = -(-rows // down), -(-columns // right)
     lowest = -jnp.inf if name == "max" else 0
-    padding = ((0, to[0] * size - rows), (0, to[1] * size - columns), (0, 0), (0, 0))
-    blocks = jnp.pad(h, padding, constant_values=lowest).reshape(to[0], size, to[1], size, *rest)
+    padding = ((0, to[0] * down - rows), (0, to[1] * right - columns), (0, 0), (0, 0))
+    blocks = jnp.pad(h, padding, constant_values=lowest).reshape(to[0], down, to[1], right, *rest)
     if name == "max":
         return blocks.max(axis=(1, 3))
     return blocks.sum(axis=(1, 3)) / pooled_counts((rows, columns), size)[:, :, None, None].astype(h.dtype)

@@ -55,7 +55,7 @@ class ImageStudy(Study):
     def on(self) -> str:
         return known(self.task.images).phrase or known(self.task.images).title
 
-    def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
+    def table(self, points: Sequence[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
         """One line per trial with a good row."""
         table = super().table(points, rows)
         if table.empty:

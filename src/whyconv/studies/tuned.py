@@ -162,7 +162,7 @@ class TunedStudy(Study):
             error += float(row.result.get("held_out_error", 1.0))
         return missed, steps, round(error / len(rows), 2)
 
-    def table(self, points: list[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
+    def table(self, points: Sequence[Point], rows: Mapping[str, Row]) -> pd.DataFrame:
         """One line per trial; ``steps_taken`` is the budget where the target is not ``reached``."""
         table = super().table(points, rows)
         if len(table):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, NamedTuple, Self
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple
 
 from pydantic import BeforeValidator
 
@@ -53,13 +54,6 @@ class Task(Piece):
         defines :meth:`compiled`; one without is compiled again for every value of its settings.
         """
         return {}
-
-    def model_copy(self, *, update: Mapping[str, Any] | None = None, deep: bool = False) -> Self:
-        """A copy with other settings; :attr:`numbers` are computed from these, unless they are given."""
-        copied = super().model_copy(update=update, deep=deep)
-        if "numbers" not in (update or {}):
-            vars(copied).pop("numbers", None)
-        return copied
 
     def compiled(self) -> Task:
         """This task without the values that are read from :attr:`numbers`; equal ones share their programs.
@@ -150,6 +144,9 @@ class StreamedTask(Task):
     it get their examples on demand, and none is kept.
     """
 
+    brief: ClassVar[bool] = False
+    """Whether trials take seconds: then programs are compiled in less time than they would run longer."""
+
     @property
     def fresh(self) -> bool:
         """Whether every epoch of training has new examples."""
@@ -158,6 +155,14 @@ class StreamedTask(Task):
     @abstractmethod
     def fetch(self) -> None:
         """Find or download the data, and check them; called once, before workers start."""
+
+    def absent(self) -> str:
+        """Why :meth:`fetch` would have to download the data, in a clause; empty if they are here."""
+        return ""
+
+    def kept_files(self) -> tuple[Path, ...]:
+        """Files with the data that are kept with the rows of a run, and nowhere else."""
+        return ()
 
     @abstractmethod
     def stock(self, part: Part) -> Any:

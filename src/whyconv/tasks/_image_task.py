@@ -132,6 +132,13 @@ class ImageTask(StreamedTask):
         """Find the set and check its files, or download it."""
         images.load(self.images, self.batches)
 
+    def absent(self) -> str:
+        """Why the set is not used as it is, in a clause."""
+        if images.here(self.images, self.batches):
+            return ""
+        wrong = images.unused([self.images])
+        return f"{known(self.images).title} is not here{f' ({wrong})' if wrong else ''}; set WHYCONV_DATA"
+
     def image_shape(self) -> tuple[int, int, int]:
         """(rows, columns, colours) of the set's images."""
         return known(self.images).shape

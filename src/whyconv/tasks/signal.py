@@ -54,6 +54,7 @@ class Signal(Task, name="signal"):
       coordinates (*all*: there are no patches). Fully connected networks see the same problem: the controls.
     """
 
+    version: ClassVar[int] = 2
     reference: ClassVar[str] = "Lahoti et al., Dynamic Signal Distribution"
 
     patches: int = Field(20, ge=1, le=10_000)

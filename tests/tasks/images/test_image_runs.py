@@ -39,7 +39,7 @@ def whyconv(tmp_path, *arguments):
 
 
 def test_a_run_on_a_folder_of_images(mnist, tmp_path):
-    line = ["run", "brutzkus.fig3c", *SMALL, "--out", "rows", "--data", str(mnist)]
+    line = ["run", "brutzkus.fig3c", *SMALL, "--workers", "1", "--out", "rows", "--data", str(mnist)]
     done = whyconv(tmp_path, *line)
     assert done.returncode == 0, done.stderr
     assert "Images: MNIST, 60,000 + 10,000 images of 28 x 28." in done.stderr + done.stdout
