@@ -7,9 +7,10 @@ MINUTES ?= 10
 SETS ?= 20
 FIRST ?= 1
 
-.PHONY: setup demo test test-long check-kernels freeze power seeds mutants planted tightness chaos bench versions lock clean
+.PHONY: setup demo test test-long knobs check-kernels freeze power record gallery seeds mutants planted tightness chaos bench versions lock clean
 
 setup: .venv/runtime
+	$(if $(EXTRAS),$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[$(EXTRAS)]')
 
 .venv/runtime: pyproject.toml requirements.lock
 	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -33,6 +34,9 @@ test: .venv/dev
 test-long: .venv/dev
 	$(BIN)/python -m pytest -m long
 
+knobs: .venv/dev
+	$(BIN)/python -m pytest -m long --dist=load tests/test_knobs.py
+
 check-kernels: .venv/dev
 	$(BIN)/python tests/kernels.py
 
@@ -41,6 +45,12 @@ power: .venv/runtime
 
 seeds: .venv/runtime
 	$(BIN)/python -m whyconv.seeds --sets $(SETS) --first $(FIRST) --out docs/seeds.jsonl $(CLAIMS) > seeds.md && mv seeds.md docs/seeds.md
+
+record: .venv/runtime
+	$(BIN)/python -m whyconv.record make --minutes $(MINUTES)
+
+gallery: .venv/runtime
+	$(BIN)/python -m whyconv.record gallery
 
 freeze: .venv/runtime
 	$(BIN)/python -m whyconv.criteria freeze $(STUDY)

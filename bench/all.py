@@ -26,12 +26,14 @@ from outcome import BUILD, Outcome, skipped, table
 BENCH = Path(__file__).parent
 RESULTS = BENCH / "results"
 BENCHES: dict[str, tuple[list[str], list[str]]] = {
+    "trivial_trials": ([], []),
     "growth": ([], ["--slow"]),
     "margins": ([], []),
     "training_step": ([], []),
     "fig3a": (["--no-compiled"], []),
     "k_pattern": (["--no-slow"], []),
     "sample_complexity": (["--no-compiled", "--k", "10"], []),
+    "audit": ([], []),
 }
 """The arguments of each, as it is run by default and with ``--slow``."""
 CODES = (0, 1)
@@ -47,7 +49,7 @@ def main() -> int:
     found, failed, load = {}, False, os.getloadavg()
     for name in chosen.only:
         arguments = BENCHES[name][chosen.slow]
-        if name not in ("growth", "margins"):
+        if name not in ("trivial_trials", "growth", "margins"):
             arguments = [*arguments, "--patience", str(chosen.patience)]
         print(f"{name} ...", file=sys.stderr, flush=True)
         found[name] = run(name, arguments)

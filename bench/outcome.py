@@ -13,7 +13,7 @@ BUILD = Path("build/bench")
 
 @dataclass(frozen=True)
 class Outcome:
-    """``met`` is None if there is no judgement; ``reason`` then says why."""
+    """``met`` is None if there is no judgement: a part of another row, or a ``reason`` says why."""
 
     name: str
     goal: str
@@ -23,7 +23,7 @@ class Outcome:
 
     @property
     def word(self) -> str:
-        return {True: "met", False: "MISSED", None: "skipped"}[self.met]
+        return {True: "met", False: "MISSED", None: "skipped" if self.reason else ""}[self.met]
 
 
 def at_least(name: str, goal: float, value: float, disturbed: bool = False) -> Outcome:

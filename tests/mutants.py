@@ -239,7 +239,19 @@ class Mutant:
     def command(self) -> list[str]:
         if self.word:
             return [sys.executable, "-c", DECIDE, *self.noticed_by.split()]
-        return [sys.executable, "-m", "pytest", "-n0", "-x", "-q", "-p", "no:cacheprovider", self.noticed_by]
+        return [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-n0",
+            "-x",
+            "-q",
+            "-p",
+            "no:cacheprovider",
+            "-m",
+            "",
+            self.noticed_by,
+        ]
 
     def verdict(self, copies: SimpleQueue[Path], cache: Path) -> str:
         """What becomes of it: *red*, or why nothing noticed it."""

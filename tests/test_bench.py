@@ -102,6 +102,7 @@ def positive(numbers):
     return len(numbers) > 0 and bool((np.isfinite(numbers) & (numbers > 0)).all())
 
 
+@pytest.mark.long
 def test_whyconvs_side_of_figure_3a(script, tmp_path):
     work = script("sides").Figure3a([10, 20], 1, 8, tmp_path)
     took, rows = work.whyconv(tmp_path / "cache")
@@ -111,6 +112,7 @@ def test_whyconvs_side_of_figure_3a(script, tmp_path):
     assert positive(work.flops(rows) / rows["seconds"]) and rows["seconds"].max() < took.seconds
 
 
+@pytest.mark.long
 @needs_torch
 def test_figure_3a(call, folder, capsys):
     sizes = ("--m", "10", "--seeds", "2", "--channels", "8")
@@ -120,6 +122,7 @@ def test_figure_3a(call, folder, capsys):
     assert positive(told["sides"]["whyconv"][name] for name in ("cold_ratio", "warm_ratio"))
 
 
+@pytest.mark.long
 def test_whyconvs_side_of_the_search(searched):
     shop, side = searched
     assert positive(side.rows["seconds"]) and set(side.rows["arm"]) == {"CNN", "LCN"}
@@ -130,6 +133,7 @@ def test_whyconvs_side_of_the_search(searched):
     assert found.m_star == reached["m"].min()
 
 
+@pytest.mark.long
 def test_a_search_that_compares_nothing_complains(script, searched):
     bench, (shop, side) = script("sample_complexity"), searched
     sides = dict.fromkeys(("whyconv cold", "whyconv warm", "PyTorch eager"), side)
@@ -139,6 +143,7 @@ def test_a_search_that_compares_nothing_complains(script, searched):
     assert "m* is compared at no k" in complaint
 
 
+@pytest.mark.long
 @needs_torch
 def test_the_search(script, searched, capsys):
     bench, (shop, side) = script("sample_complexity"), searched
@@ -285,6 +290,15 @@ def test_every_solver_of_margins(script):
     assert {can for _, _, can in bench.cases()} == {True, False}
 
 
+def test_trials_that_compute_nothing_are_all_stored_and_their_seconds_add_up(call, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert call("trivial_trials", "--trials", "30") in (0, 1)
+    found = json.loads((tmp_path / "build" / "bench" / "trivial_trials.rows.json").read_text())["told"]
+    assert found["trials"] == 36, "the quick study has twelve for every seed"
+    assert {"planning", "sending", "receiving", "storing", "waiting"} <= found["parts"].keys()
+    assert sum(found["parts"].values()) == pytest.approx(found["seconds"], rel=0.05)
+
+
 @pytest.mark.long
 def test_growth_of_two_points_of_three_axes(tmp_path):
     """The command, as it is typed, in another folder."""
@@ -327,3 +341,12 @@ def test_all_benches_end_in_a_table_and_are_kept(script, monkeypatch, tmp_path, 
     out = capsys.readouterr().out
     assert "m: seconds" in out and "measured" in out and set(codes) <= {0, 1}
     assert max(map(len, out.splitlines())) <= 200
+
+
+@needs_torch
+def test_an_audit_and_pytorch_do_the_same_work(script, tmp_path):
+    """Every trial of a small audit, trained by both sides."""
+    bench = script("audit")
+    rows, told = bench.compared(tmp_path, bench.QUICK, quick=True)
+    assert rows == [] and told["complaints"] == [] and positive([told["ratio"], *told["steps"]])
+    assert told["trials"] > 80 and abs(told["errors"][0] - told["errors"][1]) < 0.05

@@ -104,18 +104,29 @@ def test_all_of_them_run_in_workers_and_an_edited_file_is_computed_anew(load, tm
         "arms.MLP.network.activation": "own-activation", "arms.MLP.learner.epochs": 2,
     }  # fmt: skip
 
-    def run(file):
-        seen = []
-        out = {"out": tmp_path / "rows", "workers": 1, "force": True, "watch": seen.append}
+    def run(file, watch):
+        out = {"out": tmp_path / "rows", "workers": 1, "force": True, "watch": watch}
         done = api.run("brutzkus.fig3a", set=settings, seeds=1, load=file, **out)
         assert len(done.table) == 4
-        return next(
-            reasons for event in seen if (reasons := getattr(event, "new_by_reason", None)) is not None
-        )
 
-    assert run(load()) == {"never run": 4}
-    assert run(load()) == {}
-    reasons = run(load(factor=3.0))
+    def planned(file):
+        """The reasons for new trials, none of which is run."""
+
+        def stop(event):
+            raise Stopped(event.new_by_reason)
+
+        with pytest.raises(Stopped) as stopped:
+            run(file, stop)
+        return stopped.value.args[0]
+
+    class Stopped(Exception):
+        pass
+
+    file = load()
+    assert planned(file) == {"never run": 4}
+    run(file, lambda event: None)
+    assert planned(load()) == {}
+    reasons = planned(load(factor=3.0))
     assert sum(reasons.values()) == 4
     assert all("the file of radial law own-radial changed" in reason for reason in reasons)
     for name in ("loss own-loss", "pooling own-pooling", "activation own-activation"):

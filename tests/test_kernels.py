@@ -1,6 +1,8 @@
 """The script that decides claims as other processors would fails when it should."""
 
 import json
+from importlib import import_module
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -47,3 +49,9 @@ def test_what_is_left_out_as_slow_is_a_claim():
     from whyconv import registry
 
     assert set(kernels.SLOW) < {claim.name for claim in registry.pieces("claim")}
+
+
+def test_every_claim_that_other_tests_leave_out_as_slow_is_decided():
+    files = sorted((Path(__file__).parent / "papers").glob("*/test_*_claims.py"))
+    slow = {name for file in files for name in import_module(file.stem).TestEveryClaim.slow}
+    assert len(slow) >= 10 and not slow & set(kernels.SLOW)

@@ -43,3 +43,36 @@ def test_seeds_of_a_trial():
             {"task": "detection", "network": "mlp", "learner": "gradient", "m": 3, "seed": True},
             "trial",
         )
+
+
+def fig3a(**changes):
+    fields = {
+        "task": "detection",
+        "network": "conv-pool",
+        "learner": "gradient",
+        "m": 3,
+        "seed": 4,
+        **changes,
+    }
+    return Trial(**fields)
+
+
+def test_a_trial_with_another_seed_is_the_one_made_with_that_seed():
+    given, made = fig3a().seeded(9), fig3a(seed=9)
+    assert given == made != fig3a()
+    for name in ("key", "stem", "program", "versions", "form"):
+        assert getattr(given, name) == getattr(made, name), name
+    assert given.canonical() == made.canonical()
+    assert (given.key, given.stem) != (fig3a().key, fig3a().stem)
+    for seed in (-1, 2**31):
+        with pytest.raises(ValueError, match=f"seed = {seed} was given; give one from 0 to 2147483647"):
+            fig3a().seeded(seed)
+
+
+def test_a_copy_forgets_what_was_computed_of_other_values():
+    trial = fig3a()
+    before = trial.key, trial.stem, trial.program
+    copied = trial.model_copy(update={"m": 7, "task": build("task", {"name": "detection", "positions": 3})})
+    made = fig3a(m=7, task={"name": "detection", "positions": 3})
+    assert (copied.key, copied.stem, copied.program) == (made.key, made.stem, made.program)
+    assert (trial.key, trial.stem, trial.program) == before

@@ -220,7 +220,7 @@ def _costless() -> Iterator[None]:
     from whyconv.tasks.images import download
     from whyconv.verdict import Evidence
 
-    def complete(study: Any, out: Any, options: Any, watch: Any) -> Any:
+    def complete(study: Any, out: Any, options: Any, watch: Any, place: Any) -> Any:
         """As far as the store: whatever would be refused later would have left a folder behind."""
         if not _few(study).plan({}):
             raise UserError("no trial is planned.")

@@ -3,9 +3,11 @@
 import json
 
 import pytest
+from made_rows import fill
 
 import whyconv as notebook
 from whyconv.cli import main as cli
+from whyconv.settings import configure
 
 TINY = {
     "m": [4, 8], "arms.ConvPool.network.channels": 4, "arms.ConvPool.learner.epochs": 5,
@@ -16,6 +18,7 @@ TINY = {
 @pytest.fixture(scope="module")
 def rows(tmp_path_factory):
     folder = tmp_path_factory.mktemp("answer") / "rows"
+    fill(folder, configure("brutzkus.fig3a", "quick", TINY, 2))
     return folder, notebook.run("brutzkus.fig3a", set=TINY, seeds=2, out=folder, workers=1)
 
 
@@ -35,7 +38,7 @@ def test_a_run_shows_itself_in_a_notebook(rows):
     shown = run._repr_html_()
     assert "<svg" in shown and "<script" not in shown and run.verdict in shown
     assert run.report().read_text("utf-8").count('class="answer"') == 1
-    assert "Not carried over" in run.uncarried and "SVM" in run.uncarried
+    assert run.uncarried.startswith("Changed: ConvPool (") and run.uncarried.endswith("As they were: SVM.")
     same = run.compare(notebook.open_runs(folder)[0])
     assert (same["first"] == same["second"]).all() and len(same) > 5
     assert notebook.list()["studies"]

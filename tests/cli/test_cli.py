@@ -51,20 +51,20 @@ def until_rows(folder, count, running):
         time.sleep(0.02)
 
 
-def test_a_run_says_what_it_does_and_the_same_command_reuses_everything(folder):
-    again = process(*TINY, "--out", "rows", cwd=folder)
+def test_a_run_says_what_it_does_and_the_same_command_reuses_everything(there, whyconv):
+    again = whyconv(*TINY, "--out", "rows")
     assert again.returncode == 0
     assert "16 trials: 16 reused." in again.stderr
     assert "brutzkus.fig3a" in again.stdout and "ConvPool" in again.stdout
     assert "control" in again.stdout
-    copy = folder / "more"
-    shutil.copytree(folder / "rows", copy)
-    more = process(*TINY, "--seeds", "3", "--out", "more", "--json", cwd=folder)
+    shutil.copytree("rows", "more")
+    more = whyconv(*TINY, "--workers", "1", "--seeds", "3", "--out", "more", "--json")
     assert "24 trials: 16 reused; 8 new" in more.stderr
     told = json.loads(more.stdout)
     assert told["study"] == "brutzkus.fig3a" and {line["count"] for line in told["means"]} == {3}
 
 
+@pytest.mark.long
 def test_real_trials_give_the_same_bytes_with_one_worker_or_two_and_when_killed(
     folder, tmp_path, whyconv, monkeypatch
 ):
@@ -131,7 +131,8 @@ def test_export_and_verify(there, whyconv):
 
 def test_a_file_of_ones_own_works_also_in_workers(here, whyconv):
     load = ["--load", EXAMPLE]
-    done = process("run", "own.top-two", "--set", "m=[40]", "--seeds", "1", *load, "--out", "rows", cwd=here)
+    small = ["--set", "m=[40]", "--seeds", "1", "--workers", "1"]
+    done = whyconv("run", "own.top-two", *small, *load, "--out", "rows")
     assert done.returncode == 0, done.stderr
     assert "top two" in done.stdout and "consistent" in done.stdout
     assert "control: loses its advantage, as it must" in done.stdout
@@ -160,7 +161,7 @@ def test_list_names_everything_without_importing_jax(whyconv):
 
 def test_check_speaks_json_and_fails_when_a_verdict_is_not_the_recorded_one(here, whyconv):
     done = whyconv("check", "brutzkus.prop6.1", "--json")
-    keys = "claim paper statement source verdict expected control control_verdict numbers seconds "
+    keys = "claim paper statement source verdict expected control control_verdict numbers rows seconds "
     keys += "reference provenance erratum traceback controls"
     assert done.returncode == 0
     assert list(json.loads(done.stdout)[0]) == keys.split()

@@ -5,6 +5,7 @@ import pytest
 from whyconv import registry
 from whyconv.cli import listing
 from whyconv.learners.margin import LinearSVM
+from whyconv.runner.forecast import on_cluster
 from whyconv.settings import configure
 
 OWN = [piece for kind in registry.KINDS for piece in registry.pieces(kind) if "whyconv." in piece.__module__]
@@ -57,6 +58,22 @@ def test_what_quick_sets_inside_a_setting_is_named_by_its_path():
 def test_settings_without_a_name_of_their_own_are_told_in_full():
     sizes = listing.one("lahoti.vary-k")["settings"]["sizes"]["default"]
     assert sizes == {"low": 2, "cap": 1000, "resolution": 0.05}
+
+
+def test_a_cluster_is_forecast_by_its_slots(whyconv):
+    alone, many = (listing.one("brutzkus.fig3a", slots)["presets"]["paper"] for slots in (1, 100))
+    assert alone["cluster"]["slots"] == 1 and many["cluster"]["seconds"] < alone["cluster"]["seconds"]
+    told = whyconv("list", "brutzkus.fig3a", "--slots", "100").stdout
+    assert "  on a cluster of 100 slots: about" in told
+    assert "on a cluster" not in whyconv("list", "brutzkus.fig3a").stdout
+    for words in (["mlp", "--slots", "2"], ["--slots", "2"], ["brutzkus.fig3a", "--slots", "0"]):
+        done = whyconv("list", *words)
+        assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+
+
+def test_one_coordinator_hands_out_only_so_many():
+    trials = configure("brutzkus.fig3a", "quick", seeds=1000).outlook()
+    assert on_cluster(trials, 100_000).seconds >= len(trials) / 400 > 20
 
 
 @pytest.mark.parametrize("name", [piece.name for piece in OWN if piece.kind == "study"])

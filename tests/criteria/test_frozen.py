@@ -6,6 +6,7 @@ from importlib.resources import files
 
 import pytest
 import runner_fakes
+from made_rows import fill
 
 from whyconv import criteria, registry
 from whyconv.criteria.__main__ import freeze, main
@@ -142,10 +143,10 @@ def test_the_time_of_a_row_is_that_of_the_first_attempt(tmp_path, monkeypatch):
 
 def test_run_and_report_say_it(whyconv, tmp_path):
     """A quick study of ours that was frozen before this run; its criterion is as old as its file."""
+    fill(tmp_path / "rows", configure("brutzkus.fig4", "quick", {"positions": [5, 10], "m": 4}, 1))
     code, out, _ = whyconv(
-        "run", "brutzkus.fig4", "--set", "positions=5,10", "--seeds", "1",
-        "--set", "arms.MLP.learner.epochs=1", "--set", "arms.ConvPool.learner.epochs=1", "--workers", "1",
-        "--set", "m=4", "--set", "test_size=10", "--out", tmp_path / "rows", "--json",
+        "run", "brutzkus.fig4", "--set", "positions=5,10", "--seeds", "1", "--set", "m=4",
+        "--out", tmp_path / "rows", "--json",
     )  # fmt: skip
     told = json.loads(out)["criterion_frozen"]
     frozen = criteria.frozen(FIG4)

@@ -50,7 +50,7 @@ def test_degenerate_rows_and_their_last_bits(name, seed):
         assert certified(rows[::5]).norm2 == pytest.approx(found, rel=1e-9, abs=0)
 
 
-@pytest.mark.parametrize("kernel", ["Haswell", "Prescott"])
+@pytest.mark.parametrize("kernel", ["Haswell", pytest.param("Prescott", marks=pytest.mark.long)])
 def test_the_same_on_other_processors_kernels(kernel):
     """OpenBLAS sums in another order; where there is no such kernel the variable does nothing."""
     chosen = "test_degenerate and (control or detection) or test_nearly"

@@ -7,6 +7,8 @@ files to its workers, so this keeps the work of the suite at one check and one c
 import json
 from functools import cache
 
+import pytest
+
 from whyconv import registry
 from whyconv.measure.estimate import Estimate
 
@@ -29,12 +31,15 @@ def controls(name):
 class EveryClaim:
     """A file subclasses it as ``TestEveryClaim``.
 
-    ``modules``: where its claims are, under ``whyconv.papers``; ``twice``: some that are quick.
+    ``modules``: where its claims are, under ``whyconv.papers``; ``twice``: some that are quick; ``slow``:
+    those that take many seconds, which CI decides with other kernels (tests/kernels.py), and make test-long
+    here.
     """
 
     paper: str
     modules: tuple[str, ...]
     twice: tuple[str, ...]
+    slow: tuple[str, ...] = ()
 
     @classmethod
     def names(cls):
@@ -42,7 +47,13 @@ class EveryClaim:
         return [piece.name for piece in registry.pieces("claim") if piece.__module__.startswith(homes)]
 
     def pytest_generate_tests(self, metafunc):
-        metafunc.parametrize("name", self.twice if "twice" in metafunc.function.__name__ else self.names())
+        names = self.twice if "twice" in metafunc.function.__name__ else self.names()
+        metafunc.parametrize("name", self.cases((name,) for name in names))
+
+    @classmethod
+    def cases(cls, lines):
+        """Parameters, lines that begin with the name of a claim; those of slow ones are ``long``."""
+        return [pytest.param(*line, marks=[pytest.mark.long] * (line[0] in cls.slow)) for line in lines]
 
     def test_the_verdict_is_the_recorded_one(self, name):
         assert check(name).verdict == registry.find("claim", name).expected

@@ -2,10 +2,9 @@
 
 import json
 import os
-from functools import partial
 
 import pytest
-from command_line import process
+from command_line import one_process
 
 CLAIM = '''
 from whyconv.claims import Claim
@@ -82,30 +81,33 @@ def shelf(tmp_path_factory):
     return place
 
 
-def whyconv(*arguments, path):
+def whyconv(*commands, path):
     """The command line with that folder on the path, in it."""
-    return process(
-        *arguments, cwd=path, PYTHONPATH=os.pathsep.join([str(path), os.environ.get("PYTHONPATH", "")])
+    return one_process(
+        *commands, cwd=path, PYTHONPATH=os.pathsep.join([str(path), os.environ.get("PYTHONPATH", "")])
     )
 
 
 def test_a_folder_on_the_path_is_found_by_every_command(shelf):
-    here = partial(whyconv, path=shelf)
-    listed = here("list").stdout
+    listed, checked, run, reported = whyconv(
+        ["list"],
+        ["check", "fourth", "--json"],
+        ["run", "fourth", "--workers", "1", "--out", "rows", "--json"],
+        ["report", "rows", "--check", "fourth"],
+        path=shelf,
+    )
+    listed = listed.stdout
     assert "fourth.sum" in listed and "fourth.figure" in listed and "fourth: Fourth & Paper" in listed
 
-    checked = here("check", "fourth", "--json")
     (claim,) = json.loads(checked.stdout)
     assert checked.returncode == 0 and claim["paper"] == "fourth"
     assert (claim["verdict"], claim["control_verdict"], claim["numbers"]) == ("holds", "fails", {"sum": 4})
 
-    run = here("run", "fourth", "--workers", "1", "--out", "rows", "--json")
     assert run.returncode == 0, run.stderr
     told = json.loads(run.stdout)
     assert (told["study"], told["verdict"], told["failed"]) == ("fourth.figure", "consistent", [])
     assert [line["count"] for line in told["means"]] == [2, 2] and told["criterion_frozen"] is None
 
-    reported = here("report", "rows", "--check", "fourth")
     page = (shelf / "rows" / "report.html").read_text()
     assert reported.returncode == 0, reported.stderr
     assert "A pupil errs less often than a coin" in page and "Two and two are four." in page
@@ -116,6 +118,6 @@ def test_a_paper_that_cannot_be_imported_is_named_in_a_sentence(tmp_path):
     folder = tmp_path / "whyconv_papers" / "broken"
     folder.mkdir(parents=True)
     (folder / "__init__.py").write_text("nonsense_name\n")
-    done = whyconv("list", path=tmp_path)
+    (done,) = whyconv(["list"], path=tmp_path)
     assert done.returncode == 2 and done.stderr.count("\n") == 1
     assert "the papers in whyconv_papers could not be loaded: NameError" in done.stderr

@@ -11,6 +11,7 @@ from whyconv.papers.brutzkus.digit_picture import EACH, examples, figure5, pictu
 from whyconv.runner.store import Store
 from whyconv.settings import configure
 from whyconv.tasks import images
+from whyconv.tasks._image_task import on_device
 from whyconv.tasks.digit_grid import DigitGrid
 from whyconv.tasks.images import download
 from whyconv.tasks.images.catalogue import known
@@ -80,7 +81,8 @@ def with_files(folder, name, batches=None):
 
 @pytest.fixture
 def nowhere(monkeypatch, tmp_path):
-    """No data on this machine, and none to be downloaded."""
+    """No data on this machine or in memory, and none to be downloaded."""
+    on_device.cache_clear()
     monkeypatch.delenv("WHYCONV_DATA", raising=False)
     monkeypatch.setenv("WHYCONV_CACHE", str(tmp_path / "cache"))
     monkeypatch.setattr(download, "fetch", never)

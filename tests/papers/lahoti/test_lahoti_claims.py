@@ -17,17 +17,26 @@ from whyconv.papers.lahoti.exact.rates import rate
 class TestEveryClaim(EveryClaim):
     paper = "Lahoti et al."
     modules = tuple(f"lahoti.claims.{name}" for name in ("equivariance", "floor", "risk", "two_step"))
-    twice = ("lahoti.risk", "lahoti.bayes")
+    twice = ("lahoti.bayes",)
+    slow = tuple(
+        f"lahoti.{name}" for name in ("equivariance", "equivariant-floor", "risk", "step-one-alignment")
+    )
 
 
-def test_the_routes_agree_to_rounding():
-    assert check("lahoti.risk").numbers["closed form and quadrature differ by"] < 1e-13
-    assert check("lahoti.bayes").numbers["posterior means differ by at most"] < 1e-12
-    for name in ("lahoti.step-one-alignment", "lahoti.two-step"):
-        for evidence in (check(name), *controls(name)):
-            assert evidence.numbers["NumPy's steps and the learner's differ by"] < 1e-13
-    for evidence in (check("lahoti.equivariance"), *controls("lahoti.equivariance")):
-        assert evidence.numbers["NumPy's descent and the learner's differ by"] < 1e-12
+ROUTES = [
+    ("lahoti.risk", "closed form and quadrature differ by", 1e-13),
+    ("lahoti.bayes", "posterior means differ by at most", 1e-12),
+    ("lahoti.step-one-alignment", "NumPy's steps and the learner's differ by", 1e-13),
+    ("lahoti.two-step", "NumPy's steps and the learner's differ by", 1e-13),
+    ("lahoti.equivariance", "NumPy's descent and the learner's differ by", 1e-12),
+]
+
+
+@pytest.mark.parametrize(("name", "number", "limit"), TestEveryClaim.cases(ROUTES))
+def test_the_routes_agree_to_rounding(name, number, limit):
+    learned = "learner" in number
+    for evidence in (check(name), *(controls(name) if learned else ())):
+        assert evidence.numbers[number] < limit
 
 
 def test_every_claim_that_draws_draws_twenty_times_or_more():
@@ -35,6 +44,7 @@ def test_every_claim_that_draws_draws_twenty_times_or_more():
     assert min(seeds) >= 20
 
 
+@pytest.mark.long
 def test_the_risk():
     numbers = check("lahoti.risk").numbers
     assert numbers["least risk"] == pytest.approx(0.1, rel=1e-12)  # w = w*, b = 0: sigma^2 k
@@ -47,6 +57,7 @@ def test_the_risk():
     assert 1e-3 < near["closed form and quadrature differ by"] < 0.1
 
 
+@pytest.mark.long
 def test_a_sampler_that_leaves_out_the_last_patch_is_seen_by_the_risk():
     numbers = control("lahoti.risk", "last").numbers
     assert numbers["closed form and quadrature differ by"] < 1e-13
@@ -68,6 +79,7 @@ def test_the_best_rule():
     assert 1e-3 < near["posterior means differ by at most"] < 0.1
 
 
+@pytest.mark.long
 def test_step_one():
     numbers = check("lahoti.step-one-alignment").numbers
     assert 0.02 < numbers["LCN: largest relative deviation of the mean"] < 0.035
@@ -124,6 +136,7 @@ def test_the_ball_puts_the_quoted_threshold_between_noise_and_signal_and_the_sph
     assert ball.second.mean() > sphere.second.mean() + 0.1
 
 
+@pytest.mark.long
 def test_rotations_that_go_unnoticed_and_those_that_do_not():
     numbers = check("lahoti.equivariance").numbers
     for name in (
@@ -145,6 +158,7 @@ def test_rotations_that_go_unnoticed_and_those_that_do_not():
     assert 1e-6 < near["LCN under O(d)^k, CNN under O(d), both under exchange"] < 0.1
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("bias, rate", [(0.05, 0.0), (9.0, 0.1)], ids=["still", "dead"])
 def test_a_network_that_does_not_learn_proves_nothing(monkeypatch, bias, rate):
     """Standing still and |z| < b everywhere are both equivariant under everything."""
@@ -156,6 +170,7 @@ def test_a_network_that_does_not_learn_proves_nothing(monkeypatch, bias, rate):
     assert found.verdict == "undecided"
 
 
+@pytest.mark.long
 def test_one_dead_run_is_enough_to_prove_nothing(monkeypatch):
     monkeypatch.setattr(equivariance, "ROUNDS", 2)
     assert Equivariance().check().verdict == "holds"
@@ -192,6 +207,7 @@ def test_what_counts_as_learning():
     assert not alive(0.8 * y, 0.7 * y)  # the risk rose
 
 
+@pytest.mark.long
 def test_the_floor_is_close_for_averaging_and_separates_cnn_from_lcn():
     numbers = check("lahoti.equivariant-floor").numbers
     assert numbers["closed form and quadrature differ by"] < 1e-12
@@ -208,6 +224,7 @@ def test_the_floor_is_close_for_averaging_and_separates_cnn_from_lcn():
     assert 1 < leaning["floor over risk of the averaging rule, largest"] < 1.2
 
 
+@pytest.mark.long
 def test_the_search_for_a_case_below_the_floor():
     claim = registry.find("claim", "lahoti.equivariant-floor")()
     searched = claim.stress(3)

@@ -64,6 +64,7 @@ def test_a_threshold_above_the_signal_is_found(monkeypatch):
     assert max(ratio for name, ratio in ratios.items() if name.startswith("LCN")) > 1
 
 
+@pytest.mark.long
 def test_a_rule_that_knows_more_is_found(monkeypatch):
     """The risk of the best rule that knows the signal is below the floor of those that do not."""
 

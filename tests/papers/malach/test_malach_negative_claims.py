@@ -13,6 +13,7 @@ class TestEveryClaim(EveryClaim):
         f"malach.claims.{name}" for name in ("expressivity", "failure", "negative", "precision", "search")
     )
     twice = ("malach.thm12", "malach.level-identity", "malach.nas")
+    slow = ("malach.finite-precision", "malach.stuck")
 
     def test_every_control_fails(self, name):
         """But where the statement itself fails: there it must not."""
@@ -85,6 +86,7 @@ def test_the_level_identity_and_the_step_it_replaces():
         assert control("malach.level-identity", word).numbers["gap of the norms, n = 9"] > 0.001
 
 
+@pytest.mark.long
 def test_what_each_dtype_makes_of_the_first_step():
     numbers = check("malach.finite-precision").numbers
     words = {name: value for name, value in numbers.items() if isinstance(value, str)}
@@ -164,6 +166,7 @@ def test_cnns_are_strictly_inside_fcns():
     assert control("malach.expressivity", "shifted").numbers["CNN and FCN apart, tanh"] > 0.1
 
 
+@pytest.mark.long
 def test_descent_is_not_stuck_but_its_first_step_is_small():
     numbers = check("malach.stuck").numbers
     assert numbers["starts that learn, n = 8, k = 3"].low > 0.5
