@@ -34,8 +34,12 @@ BENCHES: dict[str, tuple[list[str], list[str]]] = {
     "k_pattern": (["--no-slow"], []),
     "sample_complexity": (["--no-compiled", "--k", "10"], []),
     "audit": ([], []),
+    "cluster": (["--only", "pace", "rate", "death"], []),
+    "page": ([], []),
 }
 """The arguments of each, as it is run by default and with ``--slow``."""
+BESIDE_PYTORCH = ("training_step", "fig3a", "k_pattern", "sample_complexity", "audit")
+"""Those that can wait for a quiet machine."""
 CODES = (0, 1)
 """A bench ends with 1 if the sides differed or a goal was missed; it has then written its rows."""
 
@@ -49,7 +53,7 @@ def main() -> int:
     found, failed, load = {}, False, os.getloadavg()
     for name in chosen.only:
         arguments = BENCHES[name][chosen.slow]
-        if name not in ("trivial_trials", "growth", "margins"):
+        if name in BESIDE_PYTORCH:
             arguments = [*arguments, "--patience", str(chosen.patience)]
         print(f"{name} ...", file=sys.stderr, flush=True)
         found[name] = run(name, arguments)
