@@ -42,16 +42,19 @@ def require_target(target: float | None, dataset: Dataset, metric: str) -> None:
         )
 
 
-def core_seconds(minutes: float, workers: int | None, memory: float | None) -> float:
+def core_seconds(minutes: float, workers: int | None) -> float:
     """The seconds of a core that so many minutes are."""
-    return 60 * minutes * (workers or most_workers(memory) or system.cores())
+    return 60 * minutes * (workers or system.cores())
 
 
-def most_workers(memory: float | None) -> int | None:
-    """As many workers as these gigabytes hold; None: by cores and free memory."""
+def allowed_workers(workers: int | None, memory: float | None) -> int | None:
+    """As many workers as were asked for and these gigabytes hold; None: by cores and free memory."""
+    cores = system.cores()
+    if workers is not None and not 1 <= workers <= cores:
+        raise BadData(f"{workers} workers were given; give 1 to {cores}, one for each core, or leave it out.")
     if memory is None:
-        return None
-    return max(1, min(system.cores(), int(memory * 1e9 / (WORKER_BYTES + STOCK_BYTES))))
+        return workers
+    return max(1, min(workers or cores, int(memory * 1e9 / (WORKER_BYTES + STOCK_BYTES))))
 
 
 def one_round(study: Audit) -> list[Point]:
