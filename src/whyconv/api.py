@@ -140,7 +140,8 @@ def audit(
             arms=chosen, random_state=random_state, place=place,
             watch=watch or (lambda progress: None),
         )  # fmt: skip
-    return Answer(found, designed(dataset, metric=metric, arms=chosen, random_state=random_state))
+    study = designed(dataset, metric=metric, arms=chosen, random_state=random_state)
+    return Answer(found, study, channels_first=channels == "first")
 
 
 def _command(

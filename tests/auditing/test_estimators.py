@@ -270,9 +270,38 @@ def test_grids_may_be_given_flat_or_as_they_are():
         flat.predict(x.reshape(-1, 2, 3))
 
 
+def test_channels_may_come_first():
+    chance = np.random.default_rng(0)
+    x, y = chance.standard_normal((40, 3, 4, 2)), np.arange(40) % 2
+    first, grid = np.moveaxis(x, -1, 1), {"grid": (3, 4, 2)}
+    last = ConvClassifier(**QUICK, **grid).fit(x, y).predict_proba(x)
+    turned = ConvClassifier(**QUICK, **grid, channels_first=True).fit(first, y)
+    np.testing.assert_array_equal(turned.predict_proba(first), last)
+    flat = ConvClassifier(**QUICK, **grid, channels_first=True).fit(first.reshape(40, -1), y)
+    np.testing.assert_array_equal(flat.predict_proba(first.reshape(40, -1)), last)
+    series = ConvClassifier(**QUICK, grid="series", channels_first=True).fit(first[:, :, 0], y)
+    assert series.shape_ == (1, 4, 2)
+
+
+class OnlyArray:
+    """Data of a library that NumPy can read."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.array, dtype)
+
+
+def test_anything_with_array_is_read_on_its_grid():
+    x, y = np.random.default_rng(0).standard_normal((40, 6, 2)), np.arange(40) % 2
+    assert ConvClassifier(**QUICK).fit(OnlyArray(x), y).shape_ == (1, 6, 2)
+
+
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
+        ({"channels_first": "yes"}, "give True or False"),
         ({"grid": "28x28x1"}, "do not lie on it"),
         ({"grid": "square"}, 'give "auto", "series", "table"'),
         ({"pooling": "min"}, "choose one of none, max, average, global max"),

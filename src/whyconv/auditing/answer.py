@@ -23,8 +23,8 @@ class Answer:
     Everything measured is in ``result``; the rows are in the folder ``result.out``.
     """
 
-    def __init__(self, result: Result, study: Audit) -> None:
-        self.result, self._study = result, study
+    def __init__(self, result: Result, study: Audit, *, channels_first: bool = False) -> None:
+        self.result, self._study, self._channels_first = result, study, channels_first
 
     @property
     def savings(self) -> tuple[Saving, ...]:
@@ -47,7 +47,10 @@ class Answer:
 
     @property
     def best(self) -> ConvClassifier | ConvRegressor | None:
-        """The best arm as an estimator that is not fitted yet; None before there is one."""
+        """The best arm as an estimator that is not fitted yet; None before there is one.
+
+        It takes the same X and y as the audit.
+        """
         from whyconv.auditing.architecture import settings_of
         from whyconv.auditing.estimators import ConvClassifier, ConvRegressor
 
@@ -56,6 +59,7 @@ class Answer:
             return None
         settings = settings_of(model.network, model.learner)
         settings |= {"grid": study.task.grid, "scale": study.task.scaling}
+        settings["channels_first"] = self._channels_first
         return (ConvClassifier if study.task.labels else ConvRegressor)(**settings)
 
     def more_data(self, error: float) -> Forecast:
