@@ -15,9 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from training import fit_of, job_of
 
-from whyconv import ConvClassifier, ConvRegressor
+from whyconv import ConvClassifier, ConvRegressor, load_estimator
 from whyconv.auditing.architecture import BadSetting
-from whyconv.auditing.dataset import BadData
+from whyconv.auditing.dataset import BadData, from_arrays
 from whyconv.auditing.fitting import _maker
 from whyconv.learners import _training
 from whyconv.spec import build
@@ -296,6 +296,40 @@ class OnlyArray:
 def test_anything_with_array_is_read_on_its_grid():
     x, y = np.random.default_rng(0).standard_normal((40, 6, 2)), np.arange(40) % 2
     assert ConvClassifier(**QUICK).fit(OnlyArray(x), y).shape_ == (1, 6, 2)
+
+
+def colours(count=40):
+    """A frame whose label is whether the colour is red."""
+    chance = np.random.default_rng(0)
+    words = np.array(["red", "green", "blue"])[np.arange(count) % 3]
+    frame = pd.DataFrame({"size": chance.standard_normal(count), "colour": pd.Categorical(words)})
+    return frame.assign(old=chance.integers(0, 2, count).astype(bool)), words == "red"
+
+
+def test_categories_of_a_frame_are_channels_as_in_an_audit():
+    frame, y = colours()
+    fitted = ConvClassifier(kernel=None, steps=200, rate=0.02).fit(frame, y)
+    assert fitted.shape_ == (1, 3, 3) and fitted.score(frame, y) == 1
+    x = from_arrays(frame, y).x
+    same = ConvClassifier(kernel=None, steps=200, rate=0.02).fit(x, y)
+    np.testing.assert_array_equal(fitted.predict_proba(frame), same.predict_proba(x))
+    some = frame.iloc[:5].assign(colour=pd.Categorical(frame["colour"].iloc[:5].astype(str)))
+    np.testing.assert_array_equal(fitted.predict(some.iloc[[2, 0]]), fitted.predict(frame)[[2, 0]])
+    assert "categories_" not in vars(fitted.fit(x, y))
+
+
+def test_categories_that_were_not_there_are_refused_in_a_sentence(tmp_path):
+    frame, y = colours()
+    fitted = ConvClassifier(**QUICK).fit(frame, y)
+    fitted.save(tmp_path / "m.npz")
+    for each in (fitted, load_estimator(tmp_path / "m.npz")):
+        with pytest.raises(BadData, match=r"holds 'pink', which it did not .* blue, green, red"):
+            each.predict(frame.assign(colour=pd.Categorical(["pink"] * len(frame))))
+        with pytest.raises(BadData, match="the same order: size, colour, old"):
+            each.predict(frame[["colour", "size", "old"]])
+        with pytest.raises(BadData, match="give a frame"):
+            each.predict(np.zeros((2, 9)))
+        np.testing.assert_array_equal(each.predict_proba(frame), fitted.predict_proba(frame))
 
 
 @pytest.mark.parametrize(

@@ -19,6 +19,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from whyconv.auditing import saving
 from whyconv.auditing.architecture import BadSetting, learner_of, network_of, settings_of
+from whyconv.auditing.categories import columns_of, placed
 from whyconv.auditing.dataset import BadData
 from whyconv.auditing.fitting import Examples, Progress, scores, train
 from whyconv.auditing.grids import Shape, grid_of, same_grid
@@ -93,13 +94,19 @@ class _Conv(BaseEstimator):
         """Train from the start.
 
         ``X``: (examples, features), or already on its grid, (examples, rows, columns, channels) or
-        (examples, length, channels); with ``channels_first`` channels come before the other axes.
+        (examples, length, channels); with ``channels_first`` channels come before the other axes. Categories
+        of a frame are channels of a table.
         ``sample_weight``: how often each example counts; one of weight 0 is
         left out. ``callback`` is called about once a second with the step, the loss and the time left.
         """
+        if hasattr(self, "categories_"):
+            del self.categories_
+        if (columns := columns_of(X)) is not None:
+            self.categories_ = columns
         flat, axes = self._flat(X)
         flat, y = validate_data(self, flat, y, dtype=(np.float64, np.float32), y_numeric=self._numeric)
-        shape = grid_of(self.grid, axes or flat.shape[1:])
+        grid = "table" if columns is not None and self.grid == "auto" else self.grid
+        shape = grid_of(grid, axes or flat.shape[1:])
         weights = _check_sample_weight(sample_weight, flat, dtype=np.float64, ensure_non_negative=True)
         if not weights.any():
             raise BadData("sample_weight is zero everywhere; give at least one example a weight above zero.")
@@ -145,6 +152,9 @@ class _Conv(BaseEstimator):
         """(examples, features), and the axes of an example, channels last, if there are several."""
         if not isinstance(self.channels_first, bool | np.bool_):
             raise BadSetting(f"channels_first = {self.channels_first!r} was given; give True or False.")
+        if hasattr(self, "categories_"):
+            values = placed(X, self.categories_)
+            return values.reshape(len(values), -1), values.shape[1:]
         if not hasattr(X, "shape") and hasattr(X, "__array__"):
             X = np.asarray(X)
         axes = getattr(X, "shape", None)
@@ -214,7 +224,7 @@ class ConvClassifier(ClassifierMixin, _Conv):
 
     Fitted: ``classes_``, ``n_features_in_``, ``feature_names_in_``, ``n_iter_`` (steps), ``loss_``,
     ``stopped_`` ("loss" or "cap"), ``history_`` (pairs of pass and mean loss), ``shape_``, ``network_``,
-    ``learner_``, ``parameters_``, ``mean_``, ``scale_``, ``seed_``.
+    ``learner_``, ``parameters_``, ``mean_``, ``scale_``, ``seed_``; ``categories_`` of a frame that has some.
     """
 
     def _targets(self, y: Any, weights: Any) -> tuple[Any, int, str]:

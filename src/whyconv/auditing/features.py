@@ -51,7 +51,7 @@ def features_of(
     notes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        values, names = _of_frame(X)
+        values, names = frame_values(X)
         if wanted == "auto":
             wanted = "series" if values.ndim == 2 and _numbered(names) else "table"
         channels = "last" if values.ndim == 3 else channels
@@ -122,7 +122,7 @@ def _evened(X: Any, lengths: Lengths | None) -> tuple[NDArray, tuple[str, ...]]:
     return even, (f"series of {short} to {long} steps were {done} to {length}{so}",)
 
 
-def _of_frame(frame: Any) -> tuple[NDArray, tuple[str, ...]]:
+def frame_values(frame: Any) -> tuple[NDArray, tuple[str, ...]]:
     """(examples, features), or with categories (examples, features, channels), one channel per category."""
     names = tuple(str(name) for name in frame.columns)
     if not names or not len(frame):
