@@ -1,10 +1,13 @@
 """What an audit may take: minutes from when they began, workers within memory; and what a refusal leaves."""
 
 import time
+from dataclasses import replace
 
+import numpy as np
 import pytest
 from test_audit import small
 
+import whyconv
 from whyconv import system
 from whyconv.auditing import run
 from whyconv.auditing.asking import allowed_workers
@@ -56,3 +59,33 @@ def test_memory_caps_the_workers_that_were_asked_for(monkeypatch):
     for bad in (0, -1, 5):
         with pytest.raises(BadData, match="one for each core"):
             allowed_workers(bad, None)
+
+
+BAD = {
+    "no minutes": ({"minutes": 0}, "minutes = 0 was given"),
+    "minutes of words": ({"minutes": "5"}, "minutes = 5 was given"),
+    "memory below nothing": ({"memory": -1}, "memory = -1 was given"),
+    "a target of words": ({"target": "low"}, "the target low was given"),
+    "half a worker": ({"workers": 0.5}, "0.5 workers were given"),
+    "a grid of one number": ({"grid": 5}, "the grid 5 was given"),
+    "an arm in words": ({"arms": "FCN,RNN"}, "no arm 'RNN'"),
+    "series of unequal lengths": ({"lengths": "stretch"}, "choose pad or cut"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_what_is_wrong_is_a_value_error_in_python(name, tmp_path):
+    options, words = BAD[name]
+    x, y = np.random.default_rng(0).standard_normal((80, 12)), np.arange(80) % 2
+    with pytest.raises(ValueError, match=words) as error:
+        whyconv.audit(x, y, **{"out": tmp_path / "a", **options})
+    assert "\n" not in str(error.value) and not list(tmp_path.iterdir())
+
+
+def test_a_name_is_no_path(refused, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    seen = []
+    monkeypatch.setattr(run, "keep", lambda dataset, folder, name: seen.append(folder.name))
+    with pytest.raises(BadData):
+        run.audit(replace(small()[0], name="../../mine"))
+    assert seen[0].startswith("..-..-mine-")

@@ -7,10 +7,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whyconv.auditing.bad_data import BadData
 from whyconv.auditing.result import Forecast, Order, Result, Saving
 from whyconv.auditing.rounds import FEWEST
 from whyconv.auditing.study import Audit
-from whyconv.errors import UserError
 from whyconv.lazy import pd
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Answer:
     def more_data(self, error: float) -> Forecast:
         """How many examples the best arm would need for this error, up to twice as many as there are."""
         if not 0 <= error < math.inf:
-            raise UserError(f"an error of {error} was given; give a number from 0 up, such as 0.05.")
+            raise BadData(f"an error of {error} was given; give a number from 0 up, such as 0.05.")
         if self.result.model is None or self.result.rounds < FEWEST:
             m = 2 * self._study.sizes[-1]
             return Forecast(m, None, None, None, error, None, "too few rounds for a forecast")

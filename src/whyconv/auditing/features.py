@@ -191,9 +191,8 @@ def _grid(grid: str | Sequence[int]) -> tuple[str, tuple[int, int, int] | None]:
     """The kind of grid, and its rows, columns and channels if they were given."""
     if isinstance(grid, str) and grid in ("auto", "series", "table"):
         return grid, None
-    parts = grid.lower().split("x") if isinstance(grid, str) else list(grid)
     try:
-        sizes = [int(part) for part in parts]
+        sizes = [int(part) for part in (grid.lower().split("x") if isinstance(grid, str) else grid)]
     except (TypeError, ValueError):
         sizes = []
     if len(sizes) == 2:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from whyconv.auditing.asking import allowed_workers, core_seconds, require_target, require_time
+from whyconv.auditing.asking import (
+    allowed_workers,
+    core_seconds,
+    require_positive,
+    require_target,
+    require_time,
+)
 from whyconv.auditing.bad_data import BadData
 from whyconv.auditing.dataset import Dataset
 from whyconv.auditing.design import chosen_metric, designed
@@ -58,7 +65,7 @@ def audit(
     out: str | Path | None = None,
     workers: int | None = None,
     memory: float | None = None,
-    arms: Sequence[str] | None = None,
+    arms: Sequence[str] | str | None = None,
     random_state: int = 0,
     place: Place | None = None,
     since: float | None = None,
@@ -74,8 +81,7 @@ def audit(
     ``minutes`` it goes on from there.
     """
     began = time.monotonic() if since is None else since
-    if not 0 < minutes < 100_000:
-        raise UserError(f"minutes = {minutes} was given; give a number above 0, such as 5.")
+    require_positive(minutes=minutes, memory=memory)
     require_target(target, dataset, chosen_metric(dataset, metric))
     slots = allowed_workers(workers, memory) if place is None else place.standing().slots
     study = designed(
@@ -83,7 +89,8 @@ def audit(
         budget=core_seconds(minutes, slots),
     )  # fmt: skip
     require_time(study, minutes, slots)
-    folder = given_path(Path(AUDITS) / f"{dataset.name}-{study.task.data[:8]}" if out is None else out)
+    name = re.sub(r"[/\\]", "-", f"{dataset.name}-{study.task.data[:8]}")
+    folder = given_path(Path(AUDITS) / name if out is None else out)
     made = [each for each in (folder / FOLDER, folder, *folder.parents) if not each.exists()]
     keep(dataset, folder, study.task.data)
     use_run_folder(folder.resolve())

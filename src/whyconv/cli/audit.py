@@ -91,12 +91,11 @@ def audit(
         raise BadData("--pad and --cut were both given; choose one.")
     _require("--minutes", minutes, LONGEST)
     _require("--memory", memory, 1e6)
-    named = arms and [each.strip() for given in arms for each in given.split(",") if each.strip()]
     require_one(cluster, workers)
     dataset = _read(data, label, x, groups, grid, channels, metric, pad, cut, memory)
     options: dict[str, Any] = {
         "metric": metric, "target": target, "minutes": minutes, "out": out, "workers": workers,
-        "memory": memory, "arms": named,
+        "memory": memory, "arms": None if arms is None else ",".join(arms),
     }  # fmt: skip
     if dry_run:
         _tell(dataset, options, as_json)
