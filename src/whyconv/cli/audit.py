@@ -58,7 +58,8 @@ def audit(
     metric: Annotated[str, typer.Option(metavar="auto|error|balanced|logloss|mse")] = "auto",
     target: Annotated[float | None, typer.Option(help="An error: how many examples does it need?")] = None,
     arms: Annotated[
-        list[str] | None, typer.Option(help="Architectures, as in --arms 'FCN,CNN + max'; default all.")
+        list[str] | None,
+        typer.Option(help="Architectures, as in --arms 'FCN,CNN + max'; default those without averages."),
     ] = None,
     minutes: Annotated[float, typer.Option(help="How long it may take; it goes on from where it was.")] = 5.0,
     out: Annotated[
@@ -138,8 +139,8 @@ def _run(dataset: Dataset, options: dict[str, Any], as_json: bool) -> None:
         terminal.complain("interrupted; what was measured is kept, and the same command goes on from there.")
         raise typer.Exit(130) from None
     finally:
+        drawn.wait()  # a process that ends while a thread is in native code may crash
         shown.close()
-    drawn.wait()
     page = write(result, Path(result.out) / "report.html", shlex.join(["whyconv", *sys.argv[1:]]))
     if as_json:
         print(json.dumps(result.to_json(), indent=2, allow_nan=False))
