@@ -332,6 +332,13 @@ def test_categories_that_were_not_there_are_refused_in_a_sentence(tmp_path):
         np.testing.assert_array_equal(each.predict_proba(frame), fitted.predict_proba(frame))
 
 
+def test_series_of_unequal_lengths_are_refused_in_a_sentence():
+    series = [np.zeros(4 + number % 2) for number in range(40)]
+    for given in (series, np.array(series, object), [list(each) for each in series]):
+        with pytest.raises(BadData, match="different lengths; pad or cut"):
+            ConvClassifier(**QUICK).fit(given, np.arange(40) % 2)
+
+
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [

@@ -21,6 +21,7 @@ from whyconv.auditing import saving
 from whyconv.auditing.architecture import BadSetting, learner_of, network_of, settings_of
 from whyconv.auditing.categories import columns_of, placed
 from whyconv.auditing.dataset import BadData
+from whyconv.auditing.features import unequal
 from whyconv.auditing.fitting import Examples, Progress, scores, train
 from whyconv.auditing.grids import Shape, grid_of, same_grid
 from whyconv.auditing.scaling import Scaling, scaling
@@ -155,6 +156,10 @@ class _Conv(BaseEstimator):
         if hasattr(self, "categories_"):
             values = placed(X, self.categories_)
             return values.reshape(len(values), -1), values.shape[1:]
+        if unequal(X):
+            raise BadData(
+                "the examples of X have different lengths; pad or cut all to one, as an audit does."
+            )
         if not hasattr(X, "shape") and hasattr(X, "__array__"):
             X = np.asarray(X)
         axes = getattr(X, "shape", None)

@@ -70,7 +70,7 @@ def features_of(
 def _of_array(X: Any, lengths: Lengths | None) -> tuple[NDArray, tuple[str, ...]]:
     """An array of numbers or booleans with two to four axes; series of unequal lengths become one."""
     notes: tuple[str, ...] = ()
-    if _unequal(X):
+    if unequal(X):
         X, notes = _evened(X, lengths)
     try:
         values = np.asarray(X)
@@ -96,7 +96,7 @@ def _kind(values: NDArray) -> str:
     return kinds.get(values.dtype.kind, "Python objects")
 
 
-def _unequal(X: Any) -> bool:
+def unequal(X: Any) -> bool:
     """Whether these are series of different lengths: a list, or an array of objects, of arrays."""
     many = isinstance(X, list | tuple) or (hasattr(X, "dtype") and X.dtype == object and X.ndim == 1)
     return many and len(X) > 0 and len({np.shape(each)[:1] for each in X}) > 1
