@@ -108,7 +108,8 @@ def audit(
     random_state: int = 0,
     *,
     channels: Literal["first", "last"] | None = None,
-    arms: Iterable[str] | None = None,
+    lengths: Literal["pad", "cut"] | None = None,
+    arms: Iterable[str] | str | None = None,
     out: str | Path | None = None,
     workers: int | None = None,
     memory: float | None = None,
@@ -123,24 +124,28 @@ def audit(
 
     ``X``: an array or frame of examples, ``y``: classes, or real targets with ``metric="mse"``; ``groups``:
     examples of one group (one person, one machine) are never on both sides of a split. ``grid``: series,
-    table, 28x28x1, or auto. ``target``: an error, for the number of examples that it needs. The audit ends
-    after ``minutes``, or before if everything is decided; the same call resumes it in the folder ``out``,
-    with more minutes it goes on. ``memory``: a cap in gigabytes. ``cluster``: as for :func:`run`.
+    table, 28x28x1, or auto; ``lengths``: what to do with series of unequal ones. ``target``: an error, for
+    the number of examples that it needs. The audit ends after ``minutes``, or before if everything is
+    decided; the same call resumes it in the folder ``out``, with more minutes it goes on. ``memory``: a cap
+    in gigabytes. ``cluster``: as for :func:`run`.
     """
     from whyconv.auditing.answer import Answer
+    from whyconv.auditing.asking import require_positive
     from whyconv.auditing.dataset import from_arrays
     from whyconv.auditing.design import designed
     from whyconv.auditing.run import audit as audited
 
-    dataset = from_arrays(X, y, groups, grid, channels, metric, name, memory=memory)
-    chosen = None if arms is None else tuple(arms)
+    require_positive(minutes=minutes, memory=memory)
+    dataset = from_arrays(X, y, groups, grid, channels, metric, name, lengths=lengths, memory=memory)
+    chosen = arms if arms is None or isinstance(arms, str) else tuple(arms)
     with nullcontext() if cluster is None else connected(cluster) as place:
         found = audited(
             dataset, metric=metric, target=target, minutes=minutes, out=out, workers=workers, memory=memory,
             arms=chosen, random_state=random_state, place=place,
             watch=watch or (lambda progress: None),
         )  # fmt: skip
-    return Answer(found, designed(dataset, metric=metric, arms=chosen, random_state=random_state))
+    study = designed(dataset, metric=metric, arms=chosen, random_state=random_state)
+    return Answer(found, study, channels_first=channels == "first")
 
 
 def _command(

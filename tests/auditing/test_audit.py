@@ -4,11 +4,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 from whyconv.auditing import planted, planted_run
 from whyconv.auditing.answer import Answer
 from whyconv.auditing.arms import ARMS, CNN, FCN, LCN, networks, windows
-from whyconv.auditing.dataset import BadData, Dataset
+from whyconv.auditing.dataset import BadData, Dataset, from_arrays
 from whyconv.auditing.design import designed
 from whyconv.auditing.keeping import keep
 from whyconv.auditing.phases import MAJORITY, PERMUTED_FCN
@@ -207,6 +208,21 @@ def test_the_best_arm_and_more_data_need_no_folder():
     assert answer.to_json() == answer.result.to_json() and next(iter(answer.to_json())) == "data"
     few = Answer(result(study, points, dict(list(rows.items())[:30])), study)
     assert few.best is None and few.more_data(error=0.04).needed is None
+
+
+@pytest.mark.parametrize("flat", [False, True])
+def test_the_best_arm_takes_the_same_array_as_the_audit(flat):
+    """Channels first, on their axes or flat: the audit and its winner see the same pictures."""
+    x, y = np.random.default_rng(0).standard_normal((80, 3, 6, 5)), np.arange(80) % 2
+    x = x.reshape(80, -1) if flat else x
+    dataset = from_arrays(x, y, grid="6x5x3", channels="first")
+    study = designed(dataset).model_copy(update={"seeds": 3})
+    points, rows = made_up(study, falling)
+    best = Answer(result(study, points, rows), study, channels_first=True).best
+    assert best is not None
+    best.set_params(epochs=1, scale="none").fit(x, y)
+    plain = clone(best).set_params(channels_first=False).fit(dataset.x, y)
+    np.testing.assert_array_equal(best.predict_proba(x), plain.predict_proba(dataset.x))
 
 
 def test_the_target_is_part_of_the_study():

@@ -68,3 +68,13 @@ def test_a_failed_check_is_a_warning():
     )
     found = result(study, points, rows)
     assert any("labels leak" in text for text in found.warnings)
+
+
+def test_a_bag_alone_is_compared_with_nothing_and_no_error_is_below_0():
+    _, study = small(count=800, sizes=(150, 300, 600), seeds=5, arms=(BAG,))
+    points, rows = made_up(
+        study, lambda labels, seed: 0.5 * (seed == 0) if labels["arm"] == PERMUTED_BEST else 0.2
+    )
+    found = {each.name: each for each in result(study, points, rows).controls}
+    assert found[BAG].fine is None and found[BAG].says == "not made: every other arm was left out"
+    assert found[PERMUTED_BEST].low == 0 < found[PERMUTED_BEST].high

@@ -208,6 +208,10 @@ FILES = {
     "memory for nothing": (lambda path: npz(path, X=X, y=Y), ["--memory", "0.000001"], "would take"),
     "pad and cut": (lambda path: npz(path, X=X, y=Y), ["--pad", "--cut"], "choose one"),
     "an unknown arm": (lambda path: npz(path, X=X, y=Y), ["--arms", "RNN"], "there is no arm 'RNN'"),
+    "no arm": (lambda path: npz(path, X=X, y=Y), ["--arms", ","], "no arm was given"),
+    "more workers than cores": (lambda path: npz(path, X=X, y=Y), ["--workers", "9999"], "one for each core"),
+    "no workers": (lambda path: npz(path, X=X, y=Y), ["--workers", "0", "--dry-run"], "0 workers were given"),
+    "forget and look only": (lambda path: npz(path, X=X, y=Y), ["--forget", "--dry-run"], "leave one out"),
     "forget what is no audit": (lambda path: (images(path), "pets")[1], ["--forget"],
                                 "not the folder of an audit"),
 }  # fmt: skip

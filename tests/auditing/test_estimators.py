@@ -15,9 +15,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from training import fit_of, job_of
 
-from whyconv import ConvClassifier, ConvRegressor
+from whyconv import ConvClassifier, ConvRegressor, load_estimator
 from whyconv.auditing.architecture import BadSetting
-from whyconv.auditing.dataset import BadData
+from whyconv.auditing.dataset import BadData, from_arrays
 from whyconv.auditing.fitting import _maker
 from whyconv.learners import _training
 from whyconv.spec import build
@@ -270,9 +270,79 @@ def test_grids_may_be_given_flat_or_as_they_are():
         flat.predict(x.reshape(-1, 2, 3))
 
 
+def test_channels_may_come_first():
+    chance = np.random.default_rng(0)
+    x, y = chance.standard_normal((40, 3, 4, 2)), np.arange(40) % 2
+    first, grid = np.moveaxis(x, -1, 1), {"grid": (3, 4, 2)}
+    last = ConvClassifier(**QUICK, **grid).fit(x, y).predict_proba(x)
+    turned = ConvClassifier(**QUICK, **grid, channels_first=True).fit(first, y)
+    np.testing.assert_array_equal(turned.predict_proba(first), last)
+    flat = ConvClassifier(**QUICK, **grid, channels_first=True).fit(first.reshape(40, -1), y)
+    np.testing.assert_array_equal(flat.predict_proba(first.reshape(40, -1)), last)
+    series = ConvClassifier(**QUICK, grid="series", channels_first=True).fit(first[:, :, 0], y)
+    assert series.shape_ == (1, 4, 2)
+
+
+class OnlyArray:
+    """Data of a library that NumPy can read."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __array__(self, dtype=None, copy=None):
+        return np.asarray(self.array, dtype)
+
+
+def test_anything_with_array_is_read_on_its_grid():
+    x, y = np.random.default_rng(0).standard_normal((40, 6, 2)), np.arange(40) % 2
+    assert ConvClassifier(**QUICK).fit(OnlyArray(x), y).shape_ == (1, 6, 2)
+
+
+def colours(count=40):
+    """A frame whose label is whether the colour is red."""
+    chance = np.random.default_rng(0)
+    words = np.array(["red", "green", "blue"])[np.arange(count) % 3]
+    frame = pd.DataFrame({"size": chance.standard_normal(count), "colour": pd.Categorical(words)})
+    return frame.assign(old=chance.integers(0, 2, count).astype(bool)), words == "red"
+
+
+def test_categories_of_a_frame_are_channels_as_in_an_audit():
+    frame, y = colours()
+    fitted = ConvClassifier(kernel=None, steps=200, rate=0.02).fit(frame, y)
+    assert fitted.shape_ == (1, 3, 3) and fitted.score(frame, y) == 1
+    x = from_arrays(frame, y).x
+    same = ConvClassifier(kernel=None, steps=200, rate=0.02).fit(x, y)
+    np.testing.assert_array_equal(fitted.predict_proba(frame), same.predict_proba(x))
+    some = frame.iloc[:5].assign(colour=pd.Categorical(frame["colour"].iloc[:5].astype(str)))
+    np.testing.assert_array_equal(fitted.predict(some.iloc[[2, 0]]), fitted.predict(frame)[[2, 0]])
+    assert "categories_" not in vars(fitted.fit(x, y))
+
+
+def test_categories_that_were_not_there_are_refused_in_a_sentence(tmp_path):
+    frame, y = colours()
+    fitted = ConvClassifier(**QUICK).fit(frame, y)
+    fitted.save(tmp_path / "m.npz")
+    for each in (fitted, load_estimator(tmp_path / "m.npz")):
+        with pytest.raises(BadData, match=r"holds 'pink', which it did not .* blue, green, red"):
+            each.predict(frame.assign(colour=pd.Categorical(["pink"] * len(frame))))
+        with pytest.raises(BadData, match="the same order: size, colour, old"):
+            each.predict(frame[["colour", "size", "old"]])
+        with pytest.raises(BadData, match="give a frame"):
+            each.predict(np.zeros((2, 9)))
+        np.testing.assert_array_equal(each.predict_proba(frame), fitted.predict_proba(frame))
+
+
+def test_series_of_unequal_lengths_are_refused_in_a_sentence():
+    series = [np.zeros(4 + number % 2) for number in range(40)]
+    for given in (series, np.array(series, object), [list(each) for each in series]):
+        with pytest.raises(BadData, match="different lengths; pad or cut"):
+            ConvClassifier(**QUICK).fit(given, np.arange(40) % 2)
+
+
 @pytest.mark.parametrize(
     ("settings", "sentence"),
     [
+        ({"channels_first": "yes"}, "give True or False"),
         ({"grid": "28x28x1"}, "do not lie on it"),
         ({"grid": "square"}, 'give "auto", "series", "table"'),
         ({"pooling": "min"}, "choose one of none, max, average, global max"),

@@ -7,6 +7,7 @@ import pytest
 from scipy import stats
 
 from whyconv.auditing import corrected, forecast, savings
+from whyconv.auditing.study import Audit
 
 SIZES = np.array([32, 64, 128, 256, 512, 1024])
 
@@ -89,6 +90,14 @@ def test_what_would_decide_is_rounds_or_examples():
     assert "rounds in all" in near
     far = savings.what_would_decide(0.01 + noise - noise.mean(), np.zeros((5, 1)), 0.1, 0.9, 0.9)
     assert "more examples" in far
+
+
+def test_no_more_rounds_are_promised_than_an_audit_has():
+    noise = np.random.default_rng(0).standard_normal((5, 1))
+    noise, zero = noise - noise.mean(), np.zeros((5, 1))
+    told = [savings.what_would_decide(s + noise, zero, 0.01, 0.1, 0.1) for s in np.arange(0.1, 1.0, 0.002)]
+    rounds = [int(text.split()[1]) for text in told if text.startswith("about")]
+    assert max(rounds) == savings.MOST_ROUNDS == Audit.model_fields["seeds"].default
 
 
 def test_isotonic_is_the_nearest_falling_sequence():

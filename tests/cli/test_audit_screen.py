@@ -10,6 +10,7 @@ from whyconv.auditing.result import Order
 from whyconv.auditing.run import Progress
 from whyconv.cli import audit_screen
 from whyconv.cli.audit_screen import Shown, brief, screen, show
+from whyconv.report.audit_words import lead
 
 RESULTS = results()
 
@@ -80,8 +81,20 @@ def test_the_order_is_told_without_figures_if_there_are_none():
     assert "NOT JUDGED  two features only" in "\n".join(screen(unjudged))
 
 
+def test_an_order_that_hurts_is_not_said_to_help():
+    why = "random orders do better: neighbours say the same"
+    hurts = replace(digits(), order=Order("matters", 0.05, 0.63, 0.35, 39, "CNN + max", why))
+    shown = " ".join("\n".join(screen(hurts)).split())
+    assert "YES CNN + max .63 here, .35 in 39 random orders (p = .05); random orders do better" in shown
+    assert "did best in tuning" in shown and "what matters lies within" not in shown
+    told = " ".join(lead(hurts))
+    assert "networks do better in random orders" in told and "belong together" not in told
+
+
 def test_the_present_answer_is_brief():
     assert brief(None) == ""
+    open_end = replace(digits().savings[0], factor=None, low=4.5, high=None)
+    assert "locality at least 4.5x" in brief(replace(digits(), savings=(open_end,)))
     assert brief(digits()) == (
         "order matters, locality 4.3x, sharing 2.4x, pooling 2.7x?, together 13.6x, best CNN + global max .10"
     )

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from command_line import process
 from whyconv.auditing import run as running
 from whyconv.auditing.planted import planted
 from whyconv.auditing.result import PRIORS
+from whyconv.cli.audit import Ahead
 from whyconv.runner.database import FILE
 from whyconv.runner.store import Store
 
@@ -44,8 +46,6 @@ def test_json_has_the_keys_that_are_promised(name):
 
 
 def test_what_is_not_finite_is_null():
-    from dataclasses import replace
-
     open_end = replace(digits().savings[0], high=float("inf"))
     assert replace(digits(), savings=(open_end,)).to_json()["savings"][0]["high"] is None
 
@@ -81,8 +81,6 @@ def finished(folder):
     def audit(dataset, *, watch, **options):
         watch(running.Progress("round 1", 0.5, 30.0, digits()))
         folder.mkdir(exist_ok=True)
-        from dataclasses import replace
-
         return replace(digits(), out=str(folder), curves=())
 
     return audit
@@ -102,6 +100,19 @@ def test_the_screen_names_the_report(whyconv, series, monkeypatch):
     assert done.returncode == 0 and f"Report: {series / 'out' / 'report.html'}" in done.stdout
     page = (series / "out" / "report.html").read_text()
     assert "whyconv audit waves.npz" in page
+
+
+def test_the_first_page_is_drawn_beside_the_run_not_after_it(monkeypatch):
+    from whyconv.report import audit_page
+
+    drawn = []
+    monkeypatch.setattr(audit_page, "render", lambda result: drawn.append(result) or 1 / 0)
+    ahead, whole = Ahead(), digits()
+    for found in (None, replace(whole, curves=()), whole, whole):
+        ahead(found)
+    ahead.wait()
+    assert drawn == [whole], "once, when there are curves; what fails there is left to the page itself"
+    Ahead().wait()
 
 
 def test_ctrl_c_is_one_sentence(whyconv, series, monkeypatch):

@@ -7,10 +7,10 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from whyconv.auditing.bad_data import BadData
 from whyconv.auditing.result import Forecast, Order, Result, Saving
 from whyconv.auditing.rounds import FEWEST
 from whyconv.auditing.study import Audit
-from whyconv.errors import UserError
 from whyconv.lazy import pd
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ class Answer:
     Everything measured is in ``result``; the rows are in the folder ``result.out``.
     """
 
-    def __init__(self, result: Result, study: Audit) -> None:
-        self.result, self._study = result, study
+    def __init__(self, result: Result, study: Audit, *, channels_first: bool = False) -> None:
+        self.result, self._study, self._channels_first = result, study, channels_first
 
     @property
     def savings(self) -> tuple[Saving, ...]:
@@ -47,7 +47,10 @@ class Answer:
 
     @property
     def best(self) -> ConvClassifier | ConvRegressor | None:
-        """The best arm as an estimator that is not fitted yet; None before there is one."""
+        """The best arm as an estimator that is not fitted yet; None before there is one.
+
+        It takes the same X and y as the audit.
+        """
         from whyconv.auditing.architecture import settings_of
         from whyconv.auditing.estimators import ConvClassifier, ConvRegressor
 
@@ -56,12 +59,13 @@ class Answer:
             return None
         settings = settings_of(model.network, model.learner)
         settings |= {"grid": study.task.grid, "scale": study.task.scaling}
+        settings["channels_first"] = self._channels_first
         return (ConvClassifier if study.task.labels else ConvRegressor)(**settings)
 
     def more_data(self, error: float) -> Forecast:
         """How many examples the best arm would need for this error, up to twice as many as there are."""
         if not 0 <= error < math.inf:
-            raise UserError(f"an error of {error} was given; give a number from 0 up, such as 0.05.")
+            raise BadData(f"an error of {error} was given; give a number from 0 up, such as 0.05.")
         if self.result.model is None or self.result.rounds < FEWEST:
             m = 2 * self._study.sizes[-1]
             return Forecast(m, None, None, None, error, None, "too few rounds for a forecast")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from math import isfinite
+from numbers import Real
 
 from whyconv import system
 from whyconv.auditing.arms import FCN, WIDTHS, networks
@@ -15,6 +16,7 @@ from whyconv.runner.forecast import STOCK_BYTES, WORKER_BYTES, seconds
 from whyconv.studies import Point
 from whyconv.text import rough_duration
 
+MOST = 100_000
 ROUNDS = 15
 """A budget of so many rounds leaves some after the order test and tuning."""
 
@@ -35,23 +37,36 @@ def require_target(target: float | None, dataset: Dataset, metric: str) -> None:
     if target is None:
         return
     guess = guessing(dataset, metric)
-    if not (isfinite(target) and 0 < target < guess):
+    if not (isinstance(target, Real) and isfinite(target) and 0 < target < guess):
         raise BadData(
-            f"the target {target:g} was given; give one above 0 and below {guess:.3g}, which a constant "
+            f"the target {target!s:.40} was given; give one above 0 and below {guess:.3g}, which a constant "
             "answer has."
         )
 
 
-def core_seconds(minutes: float, workers: int | None, memory: float | None) -> float:
+def require_positive(**values: float | None) -> None:
+    """Refuse what is no number above 0 and below 100,000; None is fine."""
+    for name, value in values.items():
+        number = value is None or (isinstance(value, Real) and not isinstance(value, bool))
+        if not number or (value is not None and not 0 < value < MOST):
+            raise BadData(f"{name} = {value!s:.40} was given; give a number above 0 and below {MOST:,}.")
+
+
+def core_seconds(minutes: float, workers: int | None) -> float:
     """The seconds of a core that so many minutes are."""
-    return 60 * minutes * (workers or most_workers(memory) or system.cores())
+    return 60 * minutes * (workers or system.cores())
 
 
-def most_workers(memory: float | None) -> int | None:
-    """As many workers as these gigabytes hold; None: by cores and free memory."""
+def allowed_workers(workers: int | None, memory: float | None) -> int | None:
+    """As many workers as were asked for and these gigabytes hold; None: by cores and free memory."""
+    cores = system.cores()
+    if workers is not None and not (isinstance(workers, int) and 1 <= workers <= cores):
+        raise BadData(
+            f"{workers!r:.40} workers were given; give 1 to {cores}, one for each core, or leave it out."
+        )
     if memory is None:
-        return None
-    return max(1, min(system.cores(), int(memory * 1e9 / (WORKER_BYTES + STOCK_BYTES))))
+        return workers
+    return max(1, min(workers or cores, int(memory * 1e9 / (WORKER_BYTES + STOCK_BYTES))))
 
 
 def one_round(study: Audit) -> list[Point]:

@@ -32,7 +32,7 @@ def all_controls(
         _permuted_fcn(rounds),
         _permuted_best(rounds, study.winner(setups), order),
         _shuffled(rounds),
-        _bag(rounds, best, order),
+        _bag(rounds, best, order, alone=len(setups) == 1),
     )
 
 
@@ -84,8 +84,7 @@ def _permuted_best(rounds: Rounds, winner: str, order: Order) -> Control:
         says = f"{winner} is better on permuted places, as networks are by the order test"
     else:
         says = f"{winner} is about as good on permuted places, as it must be where order is of no use"
-    around = rounds.interval(errors)
-    return Control(PERMUTED_BEST, says, fine, None, around.low, around.high, around.mean)
+    return _told(PERMUTED_BEST, says, fine, rounds, errors)
 
 
 def _shuffled(rounds: Rounds) -> Control:
@@ -96,14 +95,14 @@ def _shuffled(rounds: Rounds) -> Control:
     says = "trained on shuffled labels, the winner does not beat the majority, as it must be"
     if not fine:
         says = "trained on shuffled labels, the winner still beats the majority: test labels leak"
-    around = rounds.interval(errors)
-    return Control(SHUFFLED, says, fine, None, around.low, around.high, around.mean)
+    return _told(SHUFFLED, says, fine, rounds, errors)
 
 
-def _bag(rounds: Rounds, best: str, order: Order) -> Control:
+def _bag(rounds: Rounds, best: str, order: Order, *, alone: bool) -> Control:
     """An order-free network that is as good as the best says that order is not what helps."""
-    if BAG not in rounds.errors:
-        return Control(BAG, "not made: the bag was left out", None)
+    if BAG not in rounds.errors or alone:
+        left = "every other arm" if BAG in rounds.errors else "the bag"
+        return Control(BAG, f"not made: {left} was left out", None)
     errors = rounds.at_full(BAG)
     difference = errors - rounds.at_full(best)
     worse = best != BAG and difference.mean() > 0
@@ -115,5 +114,10 @@ def _bag(rounds: Rounds, best: str, order: Order) -> Control:
         says, fine = "an order-free bag does as well", order.verdict != "matters"
     if fine is False:
         says = "an order-free bag does as well as the best arm: what helps is not the order"
+    return _told(BAG, says, fine, rounds, errors)
+
+
+def _told(name: str, says: str, fine: bool | None, rounds: Rounds, errors: np.ndarray) -> Control:
+    """A control with its error, which is never below 0."""
     around = rounds.interval(errors)
-    return Control(BAG, says, fine, None, around.low, around.high, around.mean)
+    return Control(name, says, fine, None, max(around.low, 0.0), around.high, around.mean)

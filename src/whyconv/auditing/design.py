@@ -32,7 +32,7 @@ def designed(
     dataset: Dataset,
     *,
     metric: str = "auto",
-    arms: Sequence[str] | None = None,
+    arms: Sequence[str] | str | None = None,
     random_state: int = 0,
     target: float | None = None,
     budget: float | None = None,
@@ -108,9 +108,12 @@ def chosen_metric(dataset: Dataset, metric: str) -> str:
     return metric
 
 
-def chosen_arms(arms: Sequence[str] | None) -> tuple[str, ...]:
+def chosen_arms(arms: Sequence[str] | str | None) -> tuple[str, ...]:
+    """The arms with these names, which may be one text with commas; None: the usual ones."""
     if arms is None:
         return USUAL
+    if isinstance(arms, str):
+        arms = [each.strip() for each in arms.split(",") if each.strip()]
     if unknown := [arm for arm in arms if arm not in ARMS]:
         raise BadData(f"there is no arm {unknown[0]!r}; choose among {', '.join(ARMS)}.")
     if not arms:

@@ -19,7 +19,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from whyconv.auditing import saving
 from whyconv.auditing.architecture import BadSetting, learner_of, network_of, settings_of
+from whyconv.auditing.categories import columns_of, placed
 from whyconv.auditing.dataset import BadData
+from whyconv.auditing.features import unequal
 from whyconv.auditing.fitting import Examples, Progress, scores, train
 from whyconv.auditing.grids import Shape, grid_of, same_grid
 from whyconv.auditing.scaling import Scaling, scaling
@@ -37,6 +39,7 @@ class _Conv(BaseEstimator):
         self,
         *,
         grid: Any = "auto",
+        channels_first: bool = False,
         kernel: Any = "auto",
         sharing: Any = "all",
         pooling: str = "none",
@@ -57,6 +60,7 @@ class _Conv(BaseEstimator):
         verbose: int = 0,
     ) -> None:
         self.grid = grid
+        self.channels_first = channels_first
         self.kernel = kernel
         self.sharing = sharing
         self.pooling = pooling
@@ -91,12 +95,19 @@ class _Conv(BaseEstimator):
         """Train from the start.
 
         ``X``: (examples, features), or already on its grid, (examples, rows, columns, channels) or
-        (examples, length, channels). ``sample_weight``: how often each example counts; one of weight 0 is
+        (examples, length, channels); with ``channels_first`` channels come before the other axes. Categories
+        of a frame are channels of a table.
+        ``sample_weight``: how often each example counts; one of weight 0 is
         left out. ``callback`` is called about once a second with the step, the loss and the time left.
         """
-        flat, axes = _flat(X)
+        if hasattr(self, "categories_"):
+            del self.categories_
+        if (columns := columns_of(X)) is not None:
+            self.categories_ = columns
+        flat, axes = self._flat(X)
         flat, y = validate_data(self, flat, y, dtype=(np.float64, np.float32), y_numeric=self._numeric)
-        shape = grid_of(self.grid, axes or flat.shape[1:])
+        grid = "table" if columns is not None and self.grid == "auto" else self.grid
+        shape = grid_of(grid, axes or flat.shape[1:])
         weights = _check_sample_weight(sample_weight, flat, dtype=np.float64, ensure_non_negative=True)
         if not weights.any():
             raise BadData("sample_weight is zero everywhere; give at least one example a weight above zero.")
@@ -105,7 +116,7 @@ class _Conv(BaseEstimator):
         targets, outputs, loss = self._targets(y, weights)
         settings, m = self.get_params(deep=False), len(flat)
         network, learner = network_of(settings, shape, outputs), learner_of(settings, shape, m, loss)
-        x = flat.reshape(m, *shape)
+        x = self._placed(flat, axes, shape)
         scaled = scaling(x, weights, self.scale)
         examples = Examples(x, scaled, targets, weights * (m / weights.sum()))
         precision = self._precision(learner.batch is None)
@@ -129,14 +140,43 @@ class _Conv(BaseEstimator):
 
     def _scores(self, X: Any) -> Any:
         check_is_fitted(self)
-        flat, axes = _flat(X)
+        flat, axes = self._flat(X)
         flat = validate_data(self, flat, dtype=(np.float64, np.float32), reset=False)
         if axes is not None and not same_grid(self.shape_, axes):
             given, wanted = ("x".join(map(str, sizes)) for sizes in (axes, self.shape_))
             raise BadData(f"examples of {given} were given to an estimator that was fitted on {wanted}.")
         network = build("network", self.network_)
-        x = flat.reshape(len(flat), *self.shape_)
+        x = self._placed(flat, axes, self.shape_)
         return scores(network, self.parameters_, x, Scaling(self.mean_, self.scale_))
+
+    def _flat(self, X: Any) -> tuple[Any, tuple[int, ...] | None]:
+        """(examples, features), and the axes of an example, channels last, if there are several."""
+        if not isinstance(self.channels_first, bool | np.bool_):
+            raise BadSetting(f"channels_first = {self.channels_first!r} was given; give True or False.")
+        if hasattr(self, "categories_"):
+            values = placed(X, self.categories_)
+            return values.reshape(len(values), -1), values.shape[1:]
+        if unequal(X):
+            raise BadData(
+                "the examples of X have different lengths; pad or cut all to one, as an audit does."
+            )
+        if not hasattr(X, "shape") and hasattr(X, "__array__"):
+            X = np.asarray(X)
+        axes = getattr(X, "shape", None)
+        if axes is None and isinstance(X, list | tuple) and X and isinstance(X[0], list | tuple | np.ndarray):
+            first = np.asarray(X[0])
+            axes = (len(X), *first.shape) if first.ndim > 1 else None
+        if axes is None or len(axes) <= 2:
+            return X, None
+        array = np.moveaxis(np.asarray(X), 1, -1) if self.channels_first else np.asarray(X)
+        return array.reshape(len(array), -1), array.shape[1:]
+
+    def _placed(self, flat: Any, axes: tuple[int, ...] | None, shape: Shape) -> Any:
+        """(examples, rows, columns, channels) from flat features, which may be in the user's own order."""
+        if self.channels_first and axes is None:
+            rows, columns, depth = shape
+            return np.moveaxis(flat.reshape(len(flat), depth, rows, columns), 1, -1)
+        return flat.reshape(len(flat), *shape)
 
     def _precision(self, whole: bool) -> str:
         if self.precision not in PRECISIONS:
@@ -175,7 +215,8 @@ class ConvClassifier(ClassifierMixin, _Conv):
 
     All are keywords, and every default suits small data on a grid; docs/estimators.md explains each.
 
-    - ``grid``: "auto", "series", "table", (rows, columns, channels) or "28x28x1".
+    - ``grid``: "auto", "series", "table", (rows, columns, channels) or "28x28x1"; ``channels_first``: whether
+      channels come before rows and columns in X.
     - ``kernel``: the side of a window, or (rows, columns); None: the fully connected network.
     - ``sharing``: "all" (CNN), "none" (LCN), or the side of blocks of positions that share filters.
     - ``pooling``: "none", "max", "average", "global max", "global average", or "max + global max" and its
@@ -188,7 +229,7 @@ class ConvClassifier(ClassifierMixin, _Conv):
 
     Fitted: ``classes_``, ``n_features_in_``, ``feature_names_in_``, ``n_iter_`` (steps), ``loss_``,
     ``stopped_`` ("loss" or "cap"), ``history_`` (pairs of pass and mean loss), ``shape_``, ``network_``,
-    ``learner_``, ``parameters_``, ``mean_``, ``scale_``, ``seed_``.
+    ``learner_``, ``parameters_``, ``mean_``, ``scale_``, ``seed_``; ``categories_`` of a frame that has some.
     """
 
     def _targets(self, y: Any, weights: Any) -> tuple[Any, int, str]:
@@ -264,15 +305,3 @@ def pieces_of(estimator: _Conv, shape: Shape, m: int, outputs: int = 1) -> tuple
     loss = "cross-entropy" if outputs > 1 else "squared" if is_regressor(estimator) else "logistic"
     settings = estimator.get_params(deep=False)
     return network_of(settings, shape, outputs).canonical(), learner_of(settings, shape, m, loss).canonical()
-
-
-def _flat(X: Any) -> tuple[Any, tuple[int, ...] | None]:
-    """(examples, features), and the axes of an example if there are several."""
-    axes = getattr(X, "shape", None)
-    if axes is None and isinstance(X, list | tuple) and X and isinstance(X[0], list | tuple | np.ndarray):
-        first = np.asarray(X[0])
-        axes = (len(X), *first.shape) if first.ndim > 1 else None
-    if axes is None or len(axes) <= 2:
-        return X, None
-    array = np.asarray(X)
-    return array.reshape(len(array), -1), array.shape[1:]

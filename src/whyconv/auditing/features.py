@@ -51,7 +51,7 @@ def features_of(
     notes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        values, names = _of_frame(X)
+        values, names = frame_values(X)
         if wanted == "auto":
             wanted = "series" if values.ndim == 2 and _numbered(names) else "table"
         channels = "last" if values.ndim == 3 else channels
@@ -70,7 +70,7 @@ def features_of(
 def _of_array(X: Any, lengths: Lengths | None) -> tuple[NDArray, tuple[str, ...]]:
     """An array of numbers or booleans with two to four axes; series of unequal lengths become one."""
     notes: tuple[str, ...] = ()
-    if _unequal(X):
+    if unequal(X):
         X, notes = _evened(X, lengths)
     try:
         values = np.asarray(X)
@@ -96,7 +96,7 @@ def _kind(values: NDArray) -> str:
     return kinds.get(values.dtype.kind, "Python objects")
 
 
-def _unequal(X: Any) -> bool:
+def unequal(X: Any) -> bool:
     """Whether these are series of different lengths: a list, or an array of objects, of arrays."""
     many = isinstance(X, list | tuple) or (hasattr(X, "dtype") and X.dtype == object and X.ndim == 1)
     return many and len(X) > 0 and len({np.shape(each)[:1] for each in X}) > 1
@@ -122,7 +122,7 @@ def _evened(X: Any, lengths: Lengths | None) -> tuple[NDArray, tuple[str, ...]]:
     return even, (f"series of {short} to {long} steps were {done} to {length}{so}",)
 
 
-def _of_frame(frame: Any) -> tuple[NDArray, tuple[str, ...]]:
+def frame_values(frame: Any) -> tuple[NDArray, tuple[str, ...]]:
     """(examples, features), or with categories (examples, features, channels), one channel per category."""
     names = tuple(str(name) for name in frame.columns)
     if not names or not len(frame):
@@ -191,9 +191,8 @@ def _grid(grid: str | Sequence[int]) -> tuple[str, tuple[int, int, int] | None]:
     """The kind of grid, and its rows, columns and channels if they were given."""
     if isinstance(grid, str) and grid in ("auto", "series", "table"):
         return grid, None
-    parts = grid.lower().split("x") if isinstance(grid, str) else list(grid)
     try:
-        sizes = [int(part) for part in parts]
+        sizes = [int(part) for part in (grid.lower().split("x") if isinstance(grid, str) else grid)]
     except (TypeError, ValueError):
         sizes = []
     if len(sizes) == 2:

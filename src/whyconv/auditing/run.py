@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from whyconv.auditing.asking import core_seconds, most_workers, require_target, require_time
+from whyconv.auditing.asking import (
+    allowed_workers,
+    core_seconds,
+    require_positive,
+    require_target,
+    require_time,
+)
 from whyconv.auditing.bad_data import BadData
 from whyconv.auditing.dataset import Dataset
 from whyconv.auditing.design import chosen_metric, designed
@@ -21,6 +29,7 @@ from whyconv.paths import given_path, use_run_folder
 from whyconv.runner.coordinator import complete
 from whyconv.runner.database import FILE
 from whyconv.runner.events import Event, Finished, Options, Planned, Tick
+from whyconv.runner.fit import ANYWAY
 from whyconv.runner.places import Place
 from whyconv.runner.store import Store
 from whyconv.studies import Point
@@ -56,9 +65,10 @@ def audit(
     out: str | Path | None = None,
     workers: int | None = None,
     memory: float | None = None,
-    arms: Sequence[str] | None = None,
+    arms: Sequence[str] | str | None = None,
     random_state: int = 0,
     place: Place | None = None,
+    since: float | None = None,
     watch: Callable[[Progress], None] = lambda progress: None,
 ) -> Result:
     """What locality, sharing and pooling would save on these data; see :mod:`whyconv.auditing`.
@@ -66,36 +76,41 @@ def audit(
     ``metric``: auto, error, balanced, logloss or mse. ``target``: an error for the forecast. ``out``: the
     folder of rows and of the copy of the data; None: a folder in ``whyconv-audits`` named by the data.
     ``memory``: gigabytes. ``arms``: names from :data:`whyconv.auditing.arms.ARMS`; None: the usual ones.
-    ``place``: where trials run if not in processes of this machine (:mod:`whyconv.runner.places`). The same
-    call resumes; with more ``minutes`` it goes on from there.
+    ``place``: where trials run if not in processes of this machine (:mod:`whyconv.runner.places`). ``since``:
+    when the minutes began, by :func:`time.monotonic`, if before this call. The same call resumes; with more
+    ``minutes`` it goes on from there.
     """
-    began = time.monotonic()
-    if not 0 < minutes < 100_000:
-        raise UserError(f"minutes = {minutes} was given; give a number above 0, such as 5.")
-    if workers is not None and workers < 1:
-        raise BadData(f"{workers} workers were given; give 1 or more, or leave it out.")
+    began = time.monotonic() if since is None else since
+    require_positive(minutes=minutes, memory=memory)
     require_target(target, dataset, chosen_metric(dataset, metric))
-    slots = workers if place is None else place.standing().slots
+    slots = allowed_workers(workers, memory) if place is None else place.standing().slots
     study = designed(
         dataset, metric=metric, arms=arms, random_state=random_state, target=target,
-        budget=core_seconds(minutes, slots, memory),
+        budget=core_seconds(minutes, slots),
     )  # fmt: skip
     require_time(study, minutes, slots)
-    folder = given_path(Path(AUDITS) / f"{dataset.name}-{study.task.data[:8]}" if out is None else out)
+    name = re.sub(r"[/\\]", "-", f"{dataset.name}-{study.task.data[:8]}")
+    folder = given_path(Path(AUDITS) / name if out is None else out)
+    made = [each for each in (folder / FOLDER, folder, *folder.parents) if not each.exists()]
     keep(dataset, folder, study.task.data)
     use_run_folder(folder.resolve())
     watcher = _Watcher(study, folder, began, 60 * minutes, watch)
     watcher.tell("checks", 0.0)
     left = 60 * minutes - max(RESERVE, SHARE * 60 * minutes) - (time.monotonic() - began)
     options = Options(
-        workers=workers or most_workers(memory), seconds=max(left, 1.0), preset="quick", retry_failed=True,
-        command=f"whyconv audit (rows of {dataset.name})",
+        workers=slots if place is None else workers, seconds=max(left, 1.0), preset="quick",
+        retry_failed=True, command=f"whyconv audit (rows of {dataset.name})",
     )  # fmt: skip
     try:
         summary = complete(study, folder, options, watcher.watch, place)
-    except BaseException:
+    except BaseException as error:
         if not (folder / FILE).exists():  # refused: no copy of the data stays behind
             (folder / FOLDER / f"{study.task.data}.npz").unlink(missing_ok=True)
+            for empty in made:
+                with suppress(OSError):
+                    empty.rmdir()
+        if isinstance(error, UserError) and ANYWAY in str(error):  # an audit has no --force
+            raise BadData(str(error).replace(f", {ANYWAY}", ".")) from None
         raise
     failed = [row for row in summary.rows.values() if row.status == "failed"]
     found = result(study, summary.points, summary.rows, seconds=time.monotonic() - began, out=str(folder))

@@ -1,8 +1,9 @@
 """A fitted estimator as one file of numbers and text, which executes nothing when it is read.
 
 The file is NumPy's npz, not compressed: arrays, and the text ``about``: JSON with the version of the format,
-the class, its parameters, the network, and a SHA-256 digest of all of it. The digest tells damage, not
-intent, so everything that is read is checked as if a stranger had written it.
+the class, its parameters, the network. The comment of the archive, at its end, is the SHA-256 digest of all
+bytes before it. It tells damage, not intent, so everything that is read is checked as if a stranger had
+written it.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ from whyconv.runner.folder import write_whole
 from whyconv.spec import build, to_json
 
 FORMAT = "whyconv estimator"
-VERSION = 1
+VERSION = 2
+DIGEST = 64
+"""Hexadecimal digits."""
 LARGEST_TEXT = 50_000_000
 """Limit in bytes for the JSON, which holds a column's name for every feature."""
 FACTS = ("seed_", "n_iter_", "loss_", "stopped_", "history_")
@@ -53,21 +56,29 @@ def save(estimator: Any, path: str | Path) -> None:
     }
     if hasattr(estimator, "feature_names_in_"):
         about["features"] = [str(name) for name in estimator.feature_names_in_]
+    if hasattr(estimator, "categories_"):
+        about["categories"] = [[name, _plain(known)] for name, known in estimator.categories_.items()]
     if hasattr(estimator, "target_mean_"):
         about["target"] = [estimator.target_mean_, estimator.target_scale_]
     else:
         about["texts"] = estimator.classes_.dtype == object
-    about["digest"] = _digest(about, arrays)
     content = io.BytesIO()
     text = np.frombuffer(to_json(about).encode(), np.uint8)
     np.savez(content, allow_pickle=False, about=text, **arrays)
     try:
-        write_whole(file, content.getvalue())
+        write_whole(file, sealed(content.getvalue()))
     except UserError as error:
         raise BadData(str(error)) from None
     except OSError as error:
         why = error.strerror or error
         raise BadData(f"{file} cannot be written ({why}); give a name in a folder of yours.") from None
+
+
+def _plain(categories: list[Any] | None) -> list[Any] | None:
+    """Categories as JSON has them."""
+    if not all(isinstance(each, str | int | float) for each in categories or ()):
+        raise BadData("categories that are neither numbers nor texts cannot be saved; use one of these.")
+    return categories
 
 
 def load(path: str | Path, kinds: Mapping[str, Any]) -> Any:
@@ -104,22 +115,23 @@ def _arrays(estimator: Any) -> dict[str, np.ndarray]:
     return arrays
 
 
-def _digest(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray]) -> str:
-    """SHA-256 of the text without its digest, and of every array: name, type, shape, bytes."""
-    summed = hashlib.sha256(to_json({**about, "digest": None}).encode())
-    for name in sorted(arrays):
-        array = np.ascontiguousarray(arrays[name])
-        summed.update(to_json([name, array.dtype.str, list(array.shape)]).encode())
-        summed.update(array.tobytes())
-    return summed.hexdigest()
+def sealed(archive: bytes) -> bytes:
+    """A zip archive without a comment, which ends in the length of that, with a digest for a comment."""
+    body = archive[:-2] + DIGEST.to_bytes(2, "little")
+    return body + _digest(body)
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest().encode()
 
 
 def _read(file: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """Text and arrays, digest checked. Nothing is unpacked, so no small file becomes a large one."""
-    with zipfile.ZipFile(file) as parts:
+    content = file.read_bytes()
+    with zipfile.ZipFile(io.BytesIO(content)) as parts:
         if any(part.compress_type != zipfile.ZIP_STORED for part in parts.infolist()):
             raise _Odd("it is compressed")
-    with np.load(file, allow_pickle=False) as held:
+    with np.load(io.BytesIO(content), allow_pickle=False) as held:
         if "about" not in held.files:
             raise _Odd("it holds no description")
         arrays = {name: held[name] for name in held.files}
@@ -131,7 +143,7 @@ def _read(file: Path) -> tuple[dict[str, Any], dict[str, np.ndarray]]:
         raise _Odd("its description is of something else")
     if about.get("version") != VERSION:
         raise _Odd(f"it has the version {about.get('version')!r}, and this whyconv reads {VERSION}")
-    if about.get("digest") != _digest(about, arrays):
+    if content[-DIGEST:] != _digest(content[:-DIGEST]):
         raise _Odd("its digest differs, so it was damaged or changed")
     return about, arrays
 
@@ -162,6 +174,12 @@ def _rebuilt(about: Mapping[str, Any], arrays: Mapping[str, np.ndarray], kinds: 
         estimator.feature_names_in_ = np.array([str(name) for name in about["features"]], object)
         if len(estimator.feature_names_in_) != math.prod(shape):
             raise _Odd("its names of features do not fit its grid")
+    if "categories" in about:
+        known = {str(name): _plain(each) for name, each in about["categories"]}
+        widest = max(len(each) for each in known.values() if each is not None)
+        if (len(known), widest) != (math.prod(shape) // shape[2], shape[2]):
+            raise _Odd("its categories do not fit its grid")
+        estimator.categories_ = known
     if regression:
         estimator.target_mean_, estimator.target_scale_ = map(float, about["target"])
     else:

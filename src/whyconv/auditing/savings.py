@@ -29,8 +29,8 @@ from whyconv.measure.crossing import limits
 SAME = (0.67, 1.5)
 """An interval inside is *no difference*."""
 LEVELS = 64
-MOST_ROUNDS = 60
-"""More rounds than that are not recommended."""
+MOST_ROUNDS = 40
+"""An audit has no more."""
 ALPHA = 0.05
 
 Decision = Literal["saves", "costs", "no difference", "undecided"]

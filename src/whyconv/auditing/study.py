@@ -23,6 +23,7 @@ from whyconv.auditing.phases import (
     Setup,
 )
 from whyconv.auditing.results import settled
+from whyconv.auditing.savings import MOST_ROUNDS
 from whyconv.auditing.tuning import tuned
 from whyconv.lazy import pd
 from whyconv.studies import Cell, Judgement, Point, Study, good, increasing, only_task
@@ -32,7 +33,7 @@ from whyconv.trial import Row, Trial
 from whyconv.verdict import Evidence
 
 BATCH = 32
-LOOKS = (5, 10, 20, 40)
+LOOKS = (5, 10, 20, MOST_ROUNDS)
 """After how many rounds an audit may stop because all is decided: the fewer looks, the fewer false ones."""
 
 
@@ -79,7 +80,7 @@ class Audit(Study, name="audit"):
     notes: tuple[str, ...] = ()
     reference_rounds: int = Field(3, ge=0, le=10_000)
     """Rounds with a linear model and a forest; in all others the majority alone."""
-    seeds: int = Field(40, ge=1, le=10_000)
+    seeds: int = Field(MOST_ROUNDS, ge=1, le=10_000)
     first_seed: int = Field(0, ge=0, le=2_000_000_000)
 
     _increasing = increasing("sizes", "windows", "rates", example="[100, 200]")

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+import time
+from contextlib import suppress
 from math import isfinite
 from pathlib import Path
+from threading import Thread
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
 
 import typer
@@ -20,6 +23,8 @@ from whyconv.text import rough_duration
 
 if TYPE_CHECKING:
     from whyconv.auditing.dataset import Dataset
+    from whyconv.auditing.result import Result
+    from whyconv.auditing.run import Progress
     from whyconv.runner.opened import Opened
 
 LONGEST = 10_000
@@ -53,7 +58,8 @@ def audit(
     metric: Annotated[str, typer.Option(metavar="auto|error|balanced|logloss|mse")] = "auto",
     target: Annotated[float | None, typer.Option(help="An error: how many examples does it need?")] = None,
     arms: Annotated[
-        list[str] | None, typer.Option(help="Architectures, as in --arms 'FCN,CNN + max'; default all.")
+        list[str] | None,
+        typer.Option(help="Architectures, as in --arms 'FCN,CNN + max'; default those without averages."),
     ] = None,
     minutes: Annotated[float, typer.Option(help="How long it may take; it goes on from where it was.")] = 5.0,
     out: Annotated[
@@ -75,8 +81,10 @@ def audit(
 
     Nothing leaves the folder. The same command resumes; with more --minutes it goes on from there.
     """
-    if forget and as_json:
-        raise BadData("--forget and --json were given; --forget prints no JSON, so leave one out.")
+    began = time.monotonic()
+    if forget and (as_json or dry_run):
+        other = "--json" if as_json else "--dry-run"
+        raise BadData(f"--forget and {other} were given; --forget only deletes, so leave one out.")
     if forget:
         _forget(data)
         return
@@ -84,18 +92,17 @@ def audit(
         raise BadData("--pad and --cut were both given; choose one.")
     _require("--minutes", minutes, LONGEST)
     _require("--memory", memory, 1e6)
-    named = [each.strip() for given in arms or () for each in given.split(",") if each.strip()] or None
     require_one(cluster, workers)
     dataset = _read(data, label, x, groups, grid, channels, metric, pad, cut, memory)
     options: dict[str, Any] = {
         "metric": metric, "target": target, "minutes": minutes, "out": out, "workers": workers,
-        "memory": memory, "arms": named,
+        "memory": memory, "arms": None if arms is None else ",".join(arms),
     }  # fmt: skip
     if dry_run:
         _tell(dataset, options, as_json)
         return
     with opened(cluster, workers) as place:
-        _run(dataset, {**options, "place": place}, as_json)
+        _run(dataset, {**options, "place": place, "since": began}, as_json)
 
 
 def _require(option: str, value: float | None, most: float) -> None:
@@ -119,14 +126,20 @@ def _run(dataset: Dataset, options: dict[str, Any], as_json: bool) -> None:
     from whyconv.report.audit_page import write
     from whyconv.runner.events import Interrupted
 
-    shown = Shown()
+    shown, drawn = Shown(), Ahead()
+
+    def watch(progress: Progress) -> None:
+        shown(progress)
+        drawn(progress.result)
+
     try:
-        result = audited(dataset, **options, watch=shown)
+        result = audited(dataset, **options, watch=watch)
     except (Interrupted, KeyboardInterrupt):
         shown.close()
         terminal.complain("interrupted; what was measured is kept, and the same command goes on from there.")
         raise typer.Exit(130) from None
     finally:
+        drawn.wait()  # a process that ends while a thread is in native code may crash
         shown.close()
     page = write(result, Path(result.out) / "report.html", shlex.join(["whyconv", *sys.argv[1:]]))
     if as_json:
@@ -134,6 +147,32 @@ def _run(dataset: Dataset, options: dict[str, Any], as_json: bool) -> None:
         return
     show(result)
     print(f"Report: {page}\nThe same command with more --minutes goes on from here.")
+
+
+class Ahead:
+    """Draws a page of the first curves and throws it away, beside the run.
+
+    The first page of a process takes seconds, all others a fraction of one: these seconds would come after
+    the time given.
+    """
+
+    def __init__(self) -> None:
+        self._drawing: Thread | None = None
+
+    def __call__(self, result: Result | None) -> None:
+        if self._drawing is None and result is not None and result.curves:
+            self._drawing = Thread(target=self._draw, args=(result,), daemon=True)
+            self._drawing.start()
+
+    def _draw(self, result: Result) -> None:
+        from whyconv.report.audit_page import render
+
+        with suppress(Exception):  # whatever it is, the page itself will tell
+            render(result)
+
+    def wait(self) -> None:
+        if self._drawing is not None:
+            self._drawing.join()
 
 
 def _forget(folder: Path) -> None:
@@ -145,21 +184,28 @@ def _forget(folder: Path) -> None:
 
 def _tell(dataset: Dataset, options: dict[str, Any], as_json: bool) -> None:
     """What was read, what looks odd, and what an audit would do."""
-    from whyconv.auditing.asking import core_seconds, require_target, require_time, round_seconds
+    from whyconv.auditing.asking import (
+        allowed_workers,
+        core_seconds,
+        require_target,
+        require_time,
+        round_seconds,
+    )
     from whyconv.auditing.design import chosen_metric, designed
     from whyconv.auditing.result import Described
 
     require_target(options["target"], dataset, chosen_metric(dataset, options["metric"]))
+    workers = allowed_workers(options["workers"], options["memory"])
     study = designed(
         dataset, metric=options["metric"], arms=options["arms"], target=options["target"],
-        budget=core_seconds(options["minutes"], options["workers"], options["memory"]),
+        budget=core_seconds(options["minutes"], workers),
     )  # fmt: skip
-    require_time(study, options["minutes"], options["workers"])
+    require_time(study, options["minutes"], workers)
     about = Described(
         dataset.name, len(dataset.y), dataset.shape, len(dataset.classes) or None, study.metric, dataset.grid
     )
     groups = None if dataset.groups is None else int(dataset.groups.max()) + 1
-    seconds = round_seconds(study, options["workers"])
+    seconds = round_seconds(study, workers)
     plan = {
         "sizes": list(study.sizes),
         "test": study.task.test,

@@ -170,6 +170,8 @@ def brief(result: Result | None) -> str:
         parts.append({"matters": "order matters", "not seen": "order not seen"}[result.order.verdict])
     for each in result.savings:
         value = f" {words.times(each.factor)}x" if each.factor is not None else ""
+        if each.factor is None and each.verdict in ("saves", "costs"):
+            value = f" {words.saved(each)}"
         if each.verdict != "not judged":
             parts.append(f"{each.prior}{value}{'?' if each.verdict == 'undecided' else ''}")
     if result.best:

@@ -123,8 +123,14 @@ def order(found: Order) -> str:
     arm = f"{found.arm} " if found.arm else ""
     orders = count(found.orders, "random order") if found.orders else "random orders"
     chance = "" if found.p is None else f" (p = {_chance(found.p)})"
-    why = f"; {found.why.rstrip('.')}" if found.why and found.verdict != "matters" else ""
+    why = f"; {found.why.rstrip('.')}" if found.why else ""
     return f"{arm}{level(found.here)} here, {level(found.permuted)} in {orders}{chance}{why}"
+
+
+def helps(found: Order) -> bool:
+    """Whether order matters because networks do better in it than in random ones."""
+    better = found.here is None or found.permuted is None or found.here < found.permuted
+    return found.verdict == "matters" and better
 
 
 def _chance(p: float) -> str:
@@ -141,7 +147,7 @@ def window(result: Result) -> str:
         wide = f"{result.window} x {result.window} of {rows} x {columns} pixels"
     else:
         wide = f"{result.window} of {columns} {unit}s"
-    if result.order.verdict == "matters":
+    if helps(result.order):
         return f"what matters lies within {wide}"
     return f"{wide} did best in tuning"
 
@@ -169,7 +175,10 @@ def lead(result: Result) -> Iterator[str]:
         "not seen": "No use of the order of the features was seen: random orders do as well.",
         "not judged": "Whether the order of the features matters was not judged.",
     }
-    yield matters[result.order.verdict]
+    if result.order.verdict == "matters" and not helps(result.order):
+        yield "The order of the features matters here, but not for good: networks do better in random orders."
+    else:
+        yield matters[result.order.verdict]
     by_name = {each.prior: each for each in result.savings}
     groups = {
         word: [name for name in ("locality", "sharing", "pooling") if by_name[name].verdict == word]
