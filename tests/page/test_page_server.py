@@ -158,6 +158,8 @@ def test_two_tabs_ask_at_once_and_both_are_answered(server):
     number = worths["runs"][0]["number"]
     assert server.json("GET", f"/api/worths/{number}")[1]["figures"][0]["panels"]
     assert server.json("GET", f"/api/compare?first={number}&second={number}")[1]["lines"]
+    assert b"<svg" in server.ask("GET", f"/api/worths/{number}/0.svg")[2]
+    assert server.json("GET", f"/api/worths/{number}/1.svg")[0] == 400
     assert server.json("GET", "/api/worths/99")[0] == 400
     assert server.json("GET", "/api/compare?first=..&second=1")[0] == 400
 

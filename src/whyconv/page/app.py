@@ -51,6 +51,7 @@ class Server:
             Route("/api/runs/{id}/events", self.events),
             Route("/api/worths", self.worths),
             Route("/api/worths/{number}", self.figure),
+            Route("/api/worths/{number}/{place:int}.svg", self.drawing),
             Route("/api/compare", self.compare),
             Route("/api/data", self.upload, methods=["POST"]),
             Route("/api/audits/{id}/report", self.report),
@@ -143,6 +144,11 @@ class Server:
 
     async def figure(self, request: Request) -> Response:
         return _json(await run_in_threadpool(self.folder.figures, request.path_params["number"]))
+
+    async def drawing(self, request: Request) -> Response:
+        found = await run_in_threadpool(self.folder.drawing, **request.path_params)
+        headers = {"content-disposition": 'attachment; filename="whyconv.svg"'}
+        return Response(found, headers=headers, media_type="image/svg+xml")
 
     async def compare(self, request: Request) -> Response:
         pair = [request.query_params.get(name, "") for name in ("first", "second")]
