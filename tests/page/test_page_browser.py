@@ -426,6 +426,34 @@ def test_five_bad_files_are_refused_and_a_good_one_is_audited(tab, server, tmp_p
         time.sleep(0.1)
 
 
+def test_a_file_that_is_dropped_is_taken_and_one_that_misses_changes_nothing(tab, server):
+    go(tab, server, "tab=audit")
+    drop = """(where) => {
+        const files = new DataTransfer();
+        files.items.add(new File(["x"], "notes.txt"));
+        const event = new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true });
+        document.querySelector(where).dispatchEvent(event);
+        return event.defaultPrevented;
+    }"""
+    assert tab.evaluate(drop, "h1") and tab.is_hidden("#problem"), "a browser would open the file"
+    assert tab.evaluate(drop, ".drop")
+    assert tab.inner_text("#problem") == "notes.txt was given; give a file that ends in .npz, .csv, .zip."
+
+
+def test_a_screen_reader_hears_what_changes_alone(tab, server):
+    run(tab, server, BITS)
+    tab.evaluate("window.first = document.querySelector('#break .prior')")
+    tab.click("#more")
+    until(tab, "document.querySelector('#break').dataset.done > 40")
+    assert tab.evaluate("document.querySelector('#break .says').ariaLive") == "off"
+    kept = tab.evaluate(
+        "[first.isConnected, first.dataset.told === document.querySelector('#break .prior').dataset.told]"
+    )
+    assert kept[0] == kept[1], "a line that stays is not announced again"
+    ended(tab)
+    assert tab.evaluate("document.querySelector('#break .status').ariaLive") == "polite"
+
+
 @pytest.mark.long
 def test_an_audit_ends_in_its_report(tab, server):
     go(tab, server, "tab=audit")
@@ -434,7 +462,8 @@ def test_an_audit_ends_in_its_report(tab, server):
     X = rng.normal(size=(400, 16)) + 2 * y[:, None] * (np.arange(16) == rng.integers(16, size=(400, 1)))
     tab.select_option("#minutes", "1")
     tab.set_input_files("#file", {"name": "mine.npz", "mimeType": "a/b", "buffer": arrays(X=X, y=y)})
+    tab.wait_for_selector("text=Open the report", timeout=WAIT)
     with tab.context.expect_page() as opened:
-        tab.click("text=Open the report", timeout=WAIT)
+        tab.click("text=Open the report")
     opened.value.wait_for_selector("h1")
     assert "order" in opened.value.inner_text("body")

@@ -57,7 +57,7 @@ def _question(name: str, kind: type[Question]) -> dict[str, Any]:
         "title": kind.title,
         "about": kind.about,
         "rule": kind.rule,
-        "networks": [[name, NETWORKS[name]] for name in kind().contestants()],
+        "networks": [[name, NETWORKS[name]] for name in kind.asked({}).contestants()],
         "source": kind.reference,
         "seeds": kind.model_fields["seeds"].default,
         "knobs": [_knob(kind, knob) for knob in (*kind.knobs, size)],

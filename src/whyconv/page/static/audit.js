@@ -90,7 +90,7 @@ export class Audit {
       parts.push(made("progress", { max: "1", value: String(view.fraction), "aria-label": "This phase" }), made("p", { role: "status" }, view.said), halt);
     }
     parts.push(...view.lead.map((sentence) => made("p", { class: "lead" }, sentence)));
-    if (view.savings.length) parts.push(table(["prior", "saves a factor of", "verdict"], view.savings));
+    if (view.savings.length) parts.push(table(["prior", "saves a factor of", "verdict"], view.savings.map((line) => line.map((cell) => cell || "–"))));
     this.told.replaceChildren(...parts);
   }
 }
