@@ -179,6 +179,8 @@ def test_a_run_is_stopped_and_the_next_one_runs(server):
 
 @linux
 def test_a_killed_server_leaves_no_worker(server):
+    server.json("POST", "/api/runs", SMALL | {"m": "1600", "n": "24", "seeds": "30"})
+    time.sleep(1)
     workers = server.children()
     assert workers and all(map(alive, workers))
     server.end(signal.SIGKILL)
@@ -188,6 +190,13 @@ def test_a_killed_server_leaves_no_worker(server):
 @linux
 def test_ctrl_c_ends_cleanly(tmp_path):
     served = Served(tmp_path / "rows")
+    run = served.json("POST", "/api/runs", SMALL | {"m": "1600", "n": "24", "seeds": "30"})[1]["id"]
+    listening = socket.create_connection(("127.0.0.1", served.port))
+    asked = f"GET /api/runs/{run}/events HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n"
+    listening.sendall(f"{asked}Cookie: {served.cookie}\r\n\r\n".encode())
+    assert b"200 OK" in listening.recv(1000), "somebody follows a run"
     workers = served.children()
     assert served.end(signal.SIGINT) == 0
+    assert served.left == "", "nothing more is said"
     assert gone(workers, 5)
+    listening.close()
