@@ -110,9 +110,14 @@ def test_points_arrive_live_and_stay(tab, server):
     assert server.token not in tab.url
     go(tab, server, BITS)
     assert drawn(tab) == 0 and {state for state, _ in headline(tab).values()} == {"open"}
+    assert "not measured yet" in headline(tab)["locality"][1]
     tab.click("#run")
     until(tab, "document.querySelector('#break').dataset.done > 0")
-    assert tab.inner_text(".status").startswith("running")
+    status, told = tab.evaluate(
+        "['.status', '.headline'].map((each) => document.querySelector(each).innerText)"
+    )
+    assert status.startswith("running")
+    assert "needs more seeds" not in told, "nobody can say while it is being measured"
     ended(tab)
     assert tab.inner_text(".status").startswith("all 36 trials") and drawn(tab) >= 36
     assert "whyconv run page.bits --set n=10 --set m=400 --seeds 3" in tab.inner_text(".command code")

@@ -88,7 +88,6 @@ export class Breaking {
     this.view = { ...this.view, ...view };
     for (const story of this.root.querySelectorAll(".story"))
       story.setAttribute("aria-pressed", story.dataset.address === view.address);
-    this.#headline(view.headline);
     find(".numbers div", this.root).replaceChildren(table(view.table.head, view.table.lines));
     find(".command code", this.root).textContent = view.command;
     this.#status();
@@ -100,14 +99,16 @@ export class Breaking {
   #headline(lines) {
     const place = find(".headline", this.root);
     const before = new Map([...place.children].map((each) => [each.dataset.told, each]));
+    const open = this.running ? "being measured" : this.view.done ? null : "not measured yet";
     const now = lines.map((line) => {
-      const told = `${line.prior}: ${line.worth}`;
+      const worth = line.state === "open" ? open ?? line.worth : line.worth;
+      const told = `${line.prior}: ${worth}`;
       const kept = before.get(told);
       if (!kept)
         return made(
           "div",
           { class: `prior ${line.state}`, "data-prior": line.prior, "data-told": told },
-          made("p", {}, made("span", { class: "sign", "aria-hidden": "true" }, SIGNS[line.state]), made("b", {}, line.prior), ": ", made("strong", {}, line.worth)),
+          made("p", {}, made("span", { class: "sign", "aria-hidden": "true" }, SIGNS[line.state]), made("b", {}, line.prior), ": ", made("strong", {}, worth)),
           made("p", { class: "says", "aria-live": "off" }, line.says)
         );
       kept.className = `prior ${line.state}`;
@@ -123,7 +124,8 @@ export class Breaking {
   }
 
   #status() {
-    const { done, total, seeds, failed } = this.view;
+    const { done, total, seeds, failed, headline } = this.view;
+    this.#headline(headline);
     const bar = find("progress", this.root);
     bar.max = total;
     bar.value = done;
