@@ -337,6 +337,7 @@ def test_the_table_of_worths_its_figures_and_two_runs(tab, server):
     tab.wait_for_selector("text=Side by side")
     assert tab.locator("#worth tbody input:checked").count() > 0
     tab.select_option("#prior", "locality")
+    tab.fill("#words", "page.bits")
     tab.locator("#worth .link").first.click()
     tab.wait_for_selector("#worth figure .legend button")
     names = tab.eval_on_selector_all("#worth .legend button", "all => all.map(each => each.textContent)")
@@ -345,7 +346,7 @@ def test_the_table_of_worths_its_figures_and_two_runs(tab, server):
     with tab.expect_download() as taken:
         tab.click("#worth figure >> text=SVG for slides")
     assert "<svg" in Path(taken.value.path()).read_text("utf-8")
-    assert "run=" in tab.url and "prior=locality" in tab.url
+    assert "run=" in tab.url and "prior=locality" in tab.url and "words=page.bits" in tab.url
     tab.reload()
     tab.wait_for_selector("#worth figure .chart svg")
     assert tab.input_value("#prior") == "locality" and lines.count() < before

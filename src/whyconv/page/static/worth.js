@@ -25,7 +25,7 @@ export class Worth {
     const priors = [...new Set(runs.flatMap((run) => run.answers.map((answer) => answer.prior)))].sort();
     const { words = "", prior = "" } = this.settings;
     this.words = made("input", { type: "search", id: "words", value: words, oninput: () => this.#rows(), onchange: () => this.#note() });
-    this.prior = made("select", { id: "prior", onchange: () => this.#note() }, made("option", { value: "" }, "all"), ...priors.map((each) => made("option", { value: each, selected: each === prior }, each)));
+    this.prior = made("select", { id: "prior", onchange: () => { this.#rows(); this.#note(); } }, made("option", { value: "" }, "all"), ...priors.map((each) => made("option", { value: each, selected: each === prior }, each)));
     this.body = made("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of worths" });
     this.side = made("section", { class: "figures", "aria-live": "polite" });
     this.both = made("button", { type: "button", disabled: true, onclick: () => this.go(this.#address({ compare: this.picked.join(",") })) }, "Compare two");
@@ -47,10 +47,10 @@ export class Worth {
     return new URLSearchParams(parts).toString();
   }
 
+  // The table stays as it is: leaving the filter by a click on a line must not take that line away.
   #note() {
     const { run = "", compare = "" } = this.settings;
     this.note(this.#address({ run, compare }));
-    this.#rows();
   }
 
   #rows() {
