@@ -80,6 +80,7 @@ class Served:
         self.process.send_signal(how)
         code = self.process.wait(60)
         assert self.process.stdout is not None
+        self.left = self.process.stdout.read()
         self.process.stdout.close()
         return code
 

@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import shutil
 import sys
 import time
@@ -27,7 +28,7 @@ OPTIONS = [
     "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
     "--disable-sync",
 ]  # fmt: skip
-BITS = "tab=break&task=bits&k=2&m=400&seeds=3"
+BITS = "tab=break&task=bits&n=10&m=400&seeds=3"
 WAIT = 120_000
 
 
@@ -109,12 +110,17 @@ def test_points_arrive_live_and_stay(tab, server):
     assert server.token not in tab.url
     go(tab, server, BITS)
     assert drawn(tab) == 0 and {state for state, _ in headline(tab).values()} == {"open"}
+    assert "not measured yet" in headline(tab)["locality"][1]
     tab.click("#run")
     until(tab, "document.querySelector('#break').dataset.done > 0")
-    assert tab.inner_text(".status").startswith("running")
+    status, told = tab.evaluate(
+        "['.status', '.headline'].map((each) => document.querySelector(each).innerText)"
+    )
+    assert status.startswith("running")
+    assert "needs more seeds" not in told, "nobody can say while it is being measured"
     ended(tab)
     assert tab.inner_text(".status").startswith("all 36 trials") and drawn(tab) >= 36
-    assert "whyconv run page.bits --set k=2 --set m=400 --seeds 3" in tab.inner_text(".command code")
+    assert "whyconv run page.bits --set n=10 --set m=400 --seeds 3" in tab.inner_text(".command code")
     assert headline(tab)["locality"][0] == "helps"
     tab.reload()
     ready(tab)
@@ -137,7 +143,7 @@ def test_breaking_locality_takes_its_worth_away(tab, server):
     tab.check("#knob-permuted")
     tab.wait_for_url("**permuted=true**")
     ended(tab)
-    assert headline(tab)["locality"][0] in ("costs", "same", "open")
+    assert headline(tab)["locality"][0] == "costs", "windows never see the bits that count together"
     assert tab.is_checked("#knob-permuted")
     tab.go_back()
     until(tab, "!document.querySelector('#knob-permuted').checked")
@@ -147,7 +153,7 @@ def test_breaking_locality_takes_its_worth_away(tab, server):
 def test_an_answer_that_comes_after_the_settings_changed_is_dropped(tab, server):
     tab.expected = ["400"]
     held, ended_runs = [], []
-    go(tab, server, BITS + "&n=24")
+    go(tab, server, BITS + "&k=4")
 
     def hold(route):
         held.append(route)
@@ -183,7 +189,7 @@ def test_breaking_sharing_takes_its_worth_away(tab, server):
     tab.check("#knob-turned")
     tab.wait_for_url("**turned=true**")
     ended(tab)
-    assert headline(tab)["weight sharing"][0] != "helps"
+    assert headline(tab)["weight sharing"][0] == "costs", "one filter cannot fit patches that are turned"
 
 
 @pytest.mark.long
@@ -197,6 +203,41 @@ def test_breaking_pooling_takes_its_worth_away(tab, server):
     assert state == "same" and "no difference" in words
     names = tab.eval_on_selector_all("#break .legend button", "all => all.map(each => each.textContent)")
     assert names == ["FCN", "LCN", "CNN", "ConvPool average", "ConvPool"]
+
+
+STORIES = {
+    "Sharing is worth a factor of k": {"weight sharing": "helps", "max-pooling": "helps"},
+    "A signal that stays needs no sharing": {"weight sharing": "same"},
+    "Find it anywhere": {"weight sharing": "helps", "locality": "same"},
+    "Looking at neighbours is worth a factor": {"locality": "helps"},
+    "Max-pooling ignores what does not matter": {"max-pooling": "helps"},
+    "Permute the pixels and the CNN is no better than an FCN": {
+        "locality": "same", "weight sharing": "costs", "max-pooling": "same",
+    },
+}  # fmt: skip
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("title", STORIES)
+def test_a_story_ends_in_the_headline_that_it_tells(tab, server, title):
+    tab.click(f".story:has-text('{title}')")
+    until(tab, "document.querySelector('.story[aria-pressed=true]')")
+    ended(tab)
+    told = headline(tab)
+    assert {prior: told[prior][0] for prior in STORIES[title]} == STORIES[title], told
+    if "factor of k" in title:
+        low, high = re.findall(r"[0-9.]+", told["weight sharing"][1])[1:3]
+        assert 5 < float(low) < 20 < float(high) < 80, "k is 20"
+
+
+@pytest.mark.long
+def test_breaking_locality_where_sharing_needs_it(tab, server):
+    run(tab, server, "tab=break&task=detection")
+    assert headline(tab)["weight sharing"][0] == "helps"
+    tab.check("#knob-permuted")
+    tab.wait_for_url("**permuted=true**")
+    ended(tab)
+    assert headline(tab)["weight sharing"][0] == "costs"
 
 
 def test_stories_and_the_keyboard_alone(tab, server):
@@ -234,7 +275,7 @@ def test_everything_has_a_name_for_screen_readers(tab, server):
     sliders = tab.eval_on_selector_all(
         "input[type=range]", "all => all.map(e => e.getAttribute('aria-valuetext'))"
     )
-    assert sliders == ["16", "2", "400"]
+    assert sliders == ["10", "3", "400"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
@@ -268,9 +309,10 @@ def test_the_figure_as_svg(tab, server):
     text = Path(taken.value.path()).read_text("utf-8")
     assert taken.value.suggested_filename == "page.bits.svg"
     assert text.startswith("<svg") and "FCN" in text and "training examples m" in text
+    worth = tab.inner_text(".prior[data-prior=locality] strong")
+    assert f"locality: {worth}" in text and "3 seeds" in text
 
 
-@pytest.mark.long
 def test_the_table_of_worths_its_figures_and_two_runs(tab, server):
     run(tab, server, BITS)
     run(tab, server, BITS + "&permuted=true")
@@ -291,11 +333,25 @@ def test_the_table_of_worths_its_figures_and_two_runs(tab, server):
     other.check()
     tab.click("text=Compare two")
     tab.wait_for_selector("text=Side by side")
+    tab.reload()
+    tab.wait_for_selector("text=Side by side")
+    assert tab.locator("#worth tbody input:checked").count() > 0
+    tab.select_option("#prior", "locality")
+    tab.fill("#words", "page.bits")
     tab.locator("#worth .link").first.click()
-    tab.wait_for_selector("#worth figure .chart svg")
-    assert "run=" in tab.url
+    tab.wait_for_selector("#worth figure .legend button")
+    names = tab.eval_on_selector_all("#worth .legend button", "all => all.map(each => each.textContent)")
+    assert names == ["FCN", "LCN", "CNN"]
+    assert tab.inner_text("#worth figure .command code").startswith("whyconv run page.bits")
+    with tab.expect_download() as taken:
+        tab.click("#worth figure >> text=SVG for slides")
+    assert "<svg" in Path(taken.value.path()).read_text("utf-8")
+    assert "run=" in tab.url and "prior=locality" in tab.url and "words=page.bits" in tab.url
     tab.reload()
     tab.wait_for_selector("#worth figure .chart svg")
+    assert tab.input_value("#prior") == "locality" and lines.count() < before
+    tab.go_back()
+    tab.wait_for_selector("text=Side by side")
 
 
 def test_a_saved_page_answers_without_a_server(tab, server, browser, tmp_path):
@@ -376,6 +432,34 @@ def test_five_bad_files_are_refused_and_a_good_one_is_audited(tab, server, tmp_p
         time.sleep(0.1)
 
 
+def test_a_file_that_is_dropped_is_taken_and_one_that_misses_changes_nothing(tab, server):
+    go(tab, server, "tab=audit")
+    drop = """(where) => {
+        const files = new DataTransfer();
+        files.items.add(new File(["x"], "notes.txt"));
+        const event = new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true });
+        document.querySelector(where).dispatchEvent(event);
+        return event.defaultPrevented;
+    }"""
+    assert tab.evaluate(drop, "h1") and tab.is_hidden("#problem"), "a browser would open the file"
+    assert tab.evaluate(drop, ".drop")
+    assert tab.inner_text("#problem") == "notes.txt was given; give a file that ends in .npz, .csv, .zip."
+
+
+def test_a_screen_reader_hears_what_changes_alone(tab, server):
+    run(tab, server, BITS)
+    tab.evaluate("window.first = document.querySelector('#break .prior')")
+    tab.click("#more")
+    until(tab, "document.querySelector('#break').dataset.done > 40")
+    assert tab.evaluate("document.querySelector('#break .says').ariaLive") == "off"
+    kept = tab.evaluate(
+        "[first.isConnected, first.dataset.told === document.querySelector('#break .prior').dataset.told]"
+    )
+    assert kept[0] == kept[1], "a line that stays is not announced again"
+    ended(tab)
+    assert tab.evaluate("document.querySelector('#break .status').ariaLive") == "polite"
+
+
 @pytest.mark.long
 def test_an_audit_ends_in_its_report(tab, server):
     go(tab, server, "tab=audit")
@@ -384,7 +468,8 @@ def test_an_audit_ends_in_its_report(tab, server):
     X = rng.normal(size=(400, 16)) + 2 * y[:, None] * (np.arange(16) == rng.integers(16, size=(400, 1)))
     tab.select_option("#minutes", "1")
     tab.set_input_files("#file", {"name": "mine.npz", "mimeType": "a/b", "buffer": arrays(X=X, y=y)})
+    tab.wait_for_selector("text=Open the report", timeout=WAIT)
     with tab.context.expect_page() as opened:
-        tab.click("text=Open the report", timeout=WAIT)
+        tab.click("text=Open the report")
     opened.value.wait_for_selector("h1")
     assert "order" in opened.value.inner_text("body")

@@ -158,6 +158,8 @@ def test_two_tabs_ask_at_once_and_both_are_answered(server):
     number = worths["runs"][0]["number"]
     assert server.json("GET", f"/api/worths/{number}")[1]["figures"][0]["panels"]
     assert server.json("GET", f"/api/compare?first={number}&second={number}")[1]["lines"]
+    assert b"<svg" in server.ask("GET", f"/api/worths/{number}/0.svg")[2]
+    assert server.json("GET", f"/api/worths/{number}/1.svg")[0] == 400
     assert server.json("GET", "/api/worths/99")[0] == 400
     assert server.json("GET", "/api/compare?first=..&second=1")[0] == 400
 
@@ -177,6 +179,8 @@ def test_a_run_is_stopped_and_the_next_one_runs(server):
 
 @linux
 def test_a_killed_server_leaves_no_worker(server):
+    server.json("POST", "/api/runs", SMALL | {"m": "1600", "n": "24", "seeds": "30"})
+    time.sleep(1)
     workers = server.children()
     assert workers and all(map(alive, workers))
     server.end(signal.SIGKILL)
@@ -186,6 +190,13 @@ def test_a_killed_server_leaves_no_worker(server):
 @linux
 def test_ctrl_c_ends_cleanly(tmp_path):
     served = Served(tmp_path / "rows")
+    run = served.json("POST", "/api/runs", SMALL | {"m": "1600", "n": "24", "seeds": "30"})[1]["id"]
+    listening = socket.create_connection(("127.0.0.1", served.port))
+    asked = f"GET /api/runs/{run}/events HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n"
+    listening.sendall(f"{asked}Cookie: {served.cookie}\r\n\r\n".encode())
+    assert b"200 OK" in listening.recv(1000), "somebody follows a run"
     workers = served.children()
     assert served.end(signal.SIGINT) == 0
+    assert served.left == "", "nothing more is said"
     assert gone(workers, 5)
+    listening.close()

@@ -113,7 +113,7 @@ def test_two_networks_that_become_the_same_trial_keep_both_names(tmp_path):
     assert by_arm["ConvPool"] == by_arm["ConvPool average"] and len(by_arm["ConvPool"]) == len(
         question.sizes()
     )
-    assert view["total"] == 4 * 5 * 5 and view["done"] == view["total"]
+    assert view["total"] == 4 * 6 * 5 and view["done"] == view["total"]
     pooling = view["headline"][2]
     assert (pooling["prior"], pooling["state"]) == ("max-pooling", "same")
 
@@ -168,6 +168,58 @@ def test_the_headline_needs_more_seeds_until_it_can_answer(tmp_path):
 
 def hash_of(arm, m):
     return ("FCN", "LCN", "CNN", "ConvPool average", "ConvPool").index(arm) + m
+
+
+def test_rows_that_come_meanwhile_are_neither_drawn_nor_counted(tmp_path, monkeypatch):
+    question = catalogue.asked({"task": "bits"})
+    every = rows_of(question, lambda arm, m, seed: 0.2)
+    rows = dict(list(every.items())[:9])
+    made = type(question).table
+
+    def slow(self, points, given):
+        rows.update(every)
+        return made(self, points, given)
+
+    monkeypatch.setattr(type(question), "table", slow)
+    view = shown.shown(question, rows, tmp_path)
+    assert view["done"] == len(view["chart"]["data"]["runs"]) == 9
+
+
+def test_two_answers_of_which_the_first_that_says_something_is_the_headline(tmp_path):
+    question = catalogue.asked({"task": "signal", "seeds": "6", "m": "320"})
+    even = {"FCN": 100, "LCN": 100, "CNN": 20, "ConvPool average": 60, "ConvPool": 60}
+    steep = lambda arm, m, seed: 0.4 / (1 + (m / even[arm]) ** 2) + 0.01 * (seed % 3)  # noqa: E731
+    nearly = lambda arm, m, seed: steep(arm, m, seed) - 0.06 * (arm == "LCN" and m == 40)  # noqa: E731
+    line = shown.shown(question, rows_of(question, nearly), tmp_path)["headline"][0]
+    assert line["worth"] == "no difference" and "a factor of" in line["says"], "a factor comes first"
+
+
+def test_a_limit_that_is_near_to_no_effect_is_no_headline(tmp_path):
+    question = catalogue.asked({"task": "signal", "seeds": "6"})
+    lines = {"FCN": 0.101, "LCN": 0.098}  # at the largest size alone one of them reaches 0.1
+
+    def error(arm, m, seed):
+        return (lines.get(arm, 0.3) if m == 160 else 0.45) + 0.0005 * (seed % 2)
+
+    (locality, *_) = shown.shown(question, rows_of(question, error), tmp_path)["headline"]
+    assert locality["state"] != "helps", locality
+
+
+def test_every_network_is_explained():
+    for told in catalogue.questions()["questions"]:
+        kind = question_of(told["task"])
+        assert [name for name, _ in told["networks"]] == list(kind().contestants())
+
+
+def question_of(task) -> Any:
+    return type(catalogue.asked({"task": task}))
+
+
+def test_networks_on_digits_have_as_many_units_and_differ_in_what_these_see():
+    arms = question_of("digits")().contestants()
+    (dense,) = arms["FCN"][0]["widths"]
+    places = (8 - 3 + 1) ** 2
+    assert [arms[name][0]["channels"][0] * places for name in ("LCN", "CNN")] == [dense, dense]
 
 
 def test_failed_trials_are_counted_and_not_drawn(tmp_path):

@@ -134,6 +134,18 @@ def test_odd_names_and_a_damaged_member_of_another_compression(tmp_path):
     assert not left(tmp_path / "in")
 
 
+def test_a_folder_that_takes_no_file_is_said_in_a_sentence(tmp_path):
+    (tmp_path / "out").write_text("a file")
+    with pytest.raises(UserError, match=r"mine.csv cannot be kept in .*; free some space, or start the page"):
+        sent(b"a,label\n1,0\n", "csv", tmp_path / "out")
+
+
+def test_a_fault_of_ours_is_a_sentence_and_the_terminal_has_its_traceback(capsys):
+    answer = app._failed(cast(Any, None), KeyError("x"))
+    assert answer.status_code == 500 and b"this is a fault of ours: KeyError" in answer.body
+    assert "KeyError: 'x'" in capsys.readouterr().err
+
+
 def test_a_full_line_leaves_nothing_of_a_file(tmp_path):
     def full(*_):
         raise UserError("8 questions wait already; stop one, or ask again later.")

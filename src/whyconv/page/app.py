@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import time
+import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any
@@ -16,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
 from starlette.routing import Route
 
-from whyconv.errors import UserError, one_sentence
+from whyconv.errors import UserError, one_sentence, said
 from whyconv.page import assets, audits, catalogue, folder, saving, uploads
 from whyconv.page.desk import Asked, Desk
 from whyconv.page.known import Known
@@ -51,12 +52,13 @@ class Server:
             Route("/api/runs/{id}/events", self.events),
             Route("/api/worths", self.worths),
             Route("/api/worths/{number}", self.figure),
+            Route("/api/worths/{number}/{place:int}.svg", self.drawing),
             Route("/api/compare", self.compare),
             Route("/api/data", self.upload, methods=["POST"]),
             Route("/api/audits/{id}/report", self.report),
             Route("/api/saved", self.saved),
         ]
-        handlers: Mapping[Any, Any] = {UserError: _refused}
+        handlers: Mapping[Any, Any] = {UserError: _refused, Exception: _failed}
         return Guard(
             Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan), self.given
         )
@@ -143,6 +145,11 @@ class Server:
 
     async def figure(self, request: Request) -> Response:
         return _json(await run_in_threadpool(self.folder.figures, request.path_params["number"]))
+
+    async def drawing(self, request: Request) -> Response:
+        found = await run_in_threadpool(self.folder.drawing, **request.path_params)
+        headers = {"content-disposition": 'attachment; filename="whyconv.svg"'}
+        return Response(found, headers=headers, media_type="image/svg+xml")
 
     async def compare(self, request: Request) -> Response:
         pair = [request.query_params.get(name, "") for name in ("first", "second")]
@@ -232,6 +239,12 @@ def _json(data: Any) -> Response:
 
 def _missing() -> Response:
     return JSONResponse({"error": "There is no such run; it may be of an earlier start."}, 404)
+
+
+def _failed(_: Request, error: Exception) -> Response:
+    """For a fault of ours, too, a sentence; the terminal has the traceback."""
+    traceback.print_exception(error)
+    return JSONResponse({"error": one_sentence(f"this is a fault of ours: {said(error)}")}, 500)
 
 
 def _refused(_: Request, error: Exception) -> Awaitable[Response] | Response:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from whyconv.errors import UserError
-from whyconv.page.question import MOST, PER_CLICK, Knob, Question
+from whyconv.page.question import MOST, NETWORKS, PER_CLICK, Knob, Question
 from whyconv.page.questions import every
 from whyconv.page.shown import address
 from whyconv.report import theme
@@ -57,6 +57,7 @@ def _question(name: str, kind: type[Question]) -> dict[str, Any]:
         "title": kind.title,
         "about": kind.about,
         "rule": kind.rule,
+        "networks": [[name, NETWORKS[name]] for name in kind.asked({}).contestants()],
         "source": kind.reference,
         "seeds": kind.model_fields["seeds"].default,
         "knobs": [_knob(kind, knob) for knob in (*kind.knobs, size)],

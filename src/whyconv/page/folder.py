@@ -11,7 +11,7 @@ from whyconv.comparing import compared
 from whyconv.errors import UserError, one_sentence, said
 from whyconv.page.known import Known
 from whyconv.page.question import Question
-from whyconv.report.embedding import panels
+from whyconv.report.embedding import panels, svg
 from whyconv.runner.contents import shown
 from whyconv.runner.database import FILE
 from whyconv.runner.opened import open_folder
@@ -52,6 +52,13 @@ class Folder:
                 {"title": title, "panels": panels(chart.to_dict())} for title, chart in charts.items()
             ],
         }
+
+    def drawing(self, number: str, place: int) -> str:
+        """One of these figures as SVG, with its title and legend."""
+        charts = [*self._run(number).figures().values()]
+        if place >= len(charts):
+            raise UserError(f"figure {place} of run {number} was asked for; it has {len(charts)}.")
+        return svg(charts[place].to_dict())
 
     def compared(self, first: str, second: str) -> dict[str, Any]:
         """Two runs side by side."""

@@ -30,7 +30,14 @@ LONGEST_COUNT = 9
 PER_CLICK = 3
 """Seeds that the button adds."""
 LOCALITY, SHARING, POOLING = "locality", "weight sharing", "max-pooling"
-SWITCH, SLIDER = "switch", "slider"
+NETWORKS = {
+    "FCN": "every unit sees the whole input",
+    "LCN": "a unit sees one window of the input, and has weights of its own",
+    "CNN": "a unit sees one window, and all windows share their weights",
+    "ConvPool average": "a CNN that averages the responses of a filter",
+    "ConvPool": "a CNN that pools the responses of a filter, usually to the largest",
+}
+"""The contestants, for somebody who has never heard of them."""
 
 
 @dataclass(frozen=True)

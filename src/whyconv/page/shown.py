@@ -7,7 +7,7 @@ import json
 import shlex
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
-from math import isfinite
+from math import isfinite, isnan
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode
@@ -34,9 +34,9 @@ DATA = {"seed": "runs", "mean": "means", "start": "strips"}
 def shown(question: Question, rows: Mapping[str, Row], out: Path | None) -> dict[str, Any]:
     """Everything on the page that follows from the settings and the rows."""
     points = planned(question)
-    table = question.table(points, rows)
     keys = {point.trial.key for point in points}
-    failed = sum((row := rows.get(key)) is not None and row.status != "ok" for key in keys)
+    here = {key: row for key in keys if (row := rows.get(key)) is not None}  # others may come meanwhile
+    table = question.table(points, here)
     return {
         "name": question.name,
         "address": address(question),
@@ -44,9 +44,9 @@ def shown(question: Question, rows: Mapping[str, Row], out: Path | None) -> dict
         "chart": chart(question, table),
         "table": numbers(question, table),
         "command": command(question, out),
-        "done": sum(key in rows for key in keys),
+        "done": len(here),
         "total": len(keys),
-        "failed": failed,
+        "failed": sum(row.status != "ok" for row in here.values()),
         "seeds": question.seeds,
     }
 
@@ -85,16 +85,19 @@ def headline(question: Question, table: pd.DataFrame) -> list[dict[str, str]]:
 
 def _line(prior: str, found: list[Answer], flat: bool) -> dict[str, str]:
     """The first answer that says something; ``flat``: at no size is there a difference."""
-    told = [each for each in found if each.kind == "factor" or flat or not _same(each)]
-    decided = [each for each in told if each.helps is not None and not _same(each)]
-    if decided:
-        best = decided[0]
-        return {"prior": prior, "state": "helps" if best.helps else "costs", "worth": _worth(best),
-                "says": best.sentence}  # fmt: skip
-    if same := [each for each in told if _same(each)]:
-        where = f"Within {100 * SAME_POINTS:.0f} points at every m. " if flat else ""
-        return {"prior": prior, "state": "same", "worth": "no difference", "says": where + same[0].sentence}
-    so_far = f"So far: {found[-1].sentence}" if found else "Nothing has been measured yet."
+    for answer in found:
+        if _same(answer) and (answer.kind == "factor" or flat):
+            where = f"Within {100 * SAME_POINTS:.0f} points at every m. " if flat else ""
+            return {
+                "prior": prior,
+                "state": "same",
+                "worth": "no difference",
+                "says": where + answer.sentence,
+            }
+        if answer.helps is not None and not _same(answer) and not _hardly(answer):
+            return {"prior": prior, "state": "helps" if answer.helps else "costs", "worth": _worth(answer),
+                    "says": answer.sentence}  # fmt: skip
+    so_far = f"So far: {found[0].sentence}" if found else "Nothing has been measured yet."
     return {"prior": prior, "state": "open", "worth": "needs more seeds", "says": so_far}
 
 
@@ -110,6 +113,12 @@ def _flat(question: Question, table: pd.DataFrame, step: Step) -> bool:
 
 def _worth(answer: Answer) -> str:
     return answer.worth.replace(" x", "×")
+
+
+def _hardly(answer: Answer) -> bool:
+    """Whether all that is known is a limit, and one so near to no effect that it says nothing."""
+    bound = answer.low if answer.low > 0 else answer.high
+    return answer.kind == "factor" and isnan(answer.value) and 1 / SAME_FACTOR <= bound <= SAME_FACTOR
 
 
 def _same(answer: Answer) -> bool:

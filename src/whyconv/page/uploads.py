@@ -64,9 +64,9 @@ class Wanted:
 async def received(stream: AsyncIterator[bytes], wanted: Wanted, out: Path) -> Path:
     """A new folder with the file that is sent, or with what an archive holds."""
     room = out / FOLDER / f"{os.getpid()}-{secrets.token_hex(8)}"
-    room.mkdir(parents=True, mode=0o700)
     file = sent(room, wanted)
     try:
+        room.mkdir(parents=True, mode=0o700)
         size = 0
         with open(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as kept:
             async for part in stream:
@@ -79,6 +79,12 @@ async def received(stream: AsyncIterator[bytes], wanted: Wanted, out: Path) -> P
         if not size:
             raise UserError(f"{wanted.name} is empty; give a file with data.")
         await run_in_threadpool(_opened, file, room / IMAGES_FOLDER, wanted)
+    except OSError as error:
+        forget(room)
+        raise UserError(
+            f"{wanted.name} cannot be kept in {out} ({error.strerror or error}); free some space, or start "
+            "the page with another --out."
+        ) from None
     except BaseException:
         forget(room)
         raise

@@ -32,13 +32,19 @@ def files(chart: Any) -> Files:
     import vl_convert
 
     spec = chart if isinstance(chart, dict) else chart.to_dict()
-    version = _version()
     return Files(
-        svg=vl_convert.vegalite_to_svg(spec, vl_version=version),
-        pdf=vl_convert.vegalite_to_pdf(spec, vl_version=version),
+        svg=svg(spec),
+        pdf=vl_convert.vegalite_to_pdf(spec, vl_version=_version()),
         csv=_csv(spec),
         spec=spec,
     )
+
+
+def svg(spec: Spec) -> str:
+    """A definition as SVG, at its fixed width."""
+    import vl_convert
+
+    return vl_convert.vegalite_to_svg(spec, vl_version=_version())
 
 
 @cache

@@ -28,8 +28,8 @@ class Bits(Question, name="page.bits"):
     )
     label: ClassVar[str] = "a pattern of bits"
     about: ClassVar[str] = (
-        "An input is a row of n fair bits. The label is whether an even number of k neighbouring ones in "
-        "the middle is off. Nobody says which."
+        "An input is a row of n fair bits. The label is + if an even number of k neighbouring bits in the "
+        "middle is off; networks are not told which bits count."
     )
     knobs: ClassVar[tuple[Knob, ...]] = (
         Knob(

@@ -51,7 +51,7 @@ class Finding(Question, name="page.detection"):
     )
 
     def sizes(self) -> list[int]:
-        return [m for m in (20, 40, 80, 160, 320, 640) if m <= self.m]
+        return [m for m in (10, 20, 40, 80, 160, 320, 640) if m <= self.m]
 
     def contestants(self) -> dict[str, tuple[Mapping[str, Any], Mapping[str, Any]]]:
         return patches.arms(self.pooling)

@@ -12,6 +12,8 @@ from whyconv.page.questions.patches import AVERAGE, CNN, FCN, LCN, MAX, POOLED
 from whyconv.pixels import pixel_order
 from whyconv.studies.worth import Step
 
+UNITS = 16 * 6 * 6
+"""Hidden units of the others: so FCN differs from them in what a unit sees, not in how many there are."""
 LEARNER = {"name": "gradient", "epochs": 40, "loss": "cross-entropy"}
 
 
@@ -21,8 +23,8 @@ class Digits(Question, name="page.digits"):
     reference: ClassVar[str] = "the digits of scikit-learn; controls as in Malach & Shalev-Shwartz, section 5"
     title: ClassVar[str] = "What is it worth to know that pixels are an image?"
     rule: ClassVar[str] = (
-        "One hidden layer: 64 neurons (FCN), or 16 filters of 3 x 3 pixels per place; ConvPool pools 2 x 2 "
-        "places. Adam, 40 epochs."
+        "One hidden layer of 576 units: each sees all pixels (FCN) or 3 x 3 of them (16 at each place); "
+        "ConvPool pools 2 x 2 places. Adam, 40 epochs."
     )
     label: ClassVar[str] = "written digits"
     about: ClassVar[str] = "An image of 8 x 8 pixels shows one written digit; which of the ten is it?"
@@ -31,7 +33,7 @@ class Digits(Question, name="page.digits"):
         POOLED,
         Knob(
             "shift", "Shift the test by", "To the right, in the test alone: who has learned places fails.",
-            SHARING, {0: "nothing", 1: "1 pixel", 2: "2 pixels"},
+            words={0: "nothing", 1: "1 pixel", 2: "2 pixels"},
         ),
     )  # fmt: skip
     priors: ClassVar[tuple[Step, ...]] = (
@@ -60,7 +62,7 @@ class Digits(Question, name="page.digits"):
 
         convolution = {"channels": [16]}
         return {
-            FCN: network("deep-fcn", widths=[64]),
+            FCN: network("deep-fcn", widths=[UNITS]),
             LCN: network("deep-lcn", **convolution),
             CNN: network("deep-cnn", **convolution),
             AVERAGE: network("deep-cnn", **convolution, pool=2, pooling="average"),

@@ -53,13 +53,13 @@ class OneSignal(Question, name="page.signal"):
     stories: ClassVar[tuple[Story, ...]] = (
         Story(
             "Sharing is worth a factor of k",
-            "A shared filter learns from every patch; separate filters learn from one in k examples each.",
-            {},
+            "A shared filter learns from all k = 20 patches, each separate one from one example in 20.",
+            {"sigma": 0.2, "m": 320, "seeds": 8},
         ),
         Story(
             "A signal that stays needs no sharing",
             "If the signal is always in the first patch, one filter is enough, shared or not.",
-            {"place": "stays"},
+            {"place": "stays", "seeds": 8},
         ),
     )
 

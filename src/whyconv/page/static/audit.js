@@ -22,7 +22,7 @@ export class Audit {
     this.minutes = made("select", { id: "minutes" }, ...["1", "2", "5", "15"].map((each) => made("option", { value: each, selected: each === "2" }, each)));
     this.place = made(
       "div",
-      { class: "drop", ondragover: (e) => e.preventDefault(), ondrop: (e) => this.#dropped(e) },
+      { class: "drop", ondragover: () => this.place.classList.add("over"), ondragleave: () => this.place.classList.remove("over"), ondrop: (e) => this.#dropped(e) },
       made("p", {}, made("strong", {}, "Drop a file here"), ", or choose one: "),
       made("label", { for: "file", class: "file" }, "A file (.npz, .csv, .zip)"),
       this.file
@@ -31,14 +31,14 @@ export class Audit {
     this.root.replaceChildren(
       made("h1", {}, "Would these priors help on your data?"),
       made("p", { class: "lead" }, "Arrays in an .npz (X and y), a table in a .csv with a column of labels, or a .zip with a folder of images per class. Nothing leaves this machine; the copy of the file is deleted when the audit ends."),
-      made("div", { class: "filters" }, made("label", { for: "label" }, "Labels are in"), this.label, made("label", { for: "minutes" }, "Minutes"), this.minutes),
+      made("div", { class: "filters" }, made("span", {}, made("label", { for: "label" }, "Labels are in"), this.label), made("span", {}, made("label", { for: "minutes" }, "Minutes"), this.minutes)),
       this.place,
       this.told
     );
   }
 
   #dropped(event) {
-    event.preventDefault();
+    this.place.classList.remove("over");
     if (event.dataTransfer.files.length) this.#take(event.dataTransfer.files[0]);
   }
 
@@ -90,7 +90,7 @@ export class Audit {
       parts.push(made("progress", { max: "1", value: String(view.fraction), "aria-label": "This phase" }), made("p", { role: "status" }, view.said), halt);
     }
     parts.push(...view.lead.map((sentence) => made("p", { class: "lead" }, sentence)));
-    if (view.savings.length) parts.push(table(["prior", "saves a factor of", "verdict"], view.savings));
+    if (view.savings.length) parts.push(table(["prior", "saves a factor of", "verdict"], view.savings.map((line) => line.map((cell) => cell || "–"))));
     this.told.replaceChildren(...parts);
   }
 }

@@ -15,7 +15,7 @@ export class Breaking {
     find("#run").addEventListener("click", () => this.run());
     find("#more").addEventListener("click", () => this.more());
     find("#stop").addEventListener("click", () => this.halt().then(() => this.#busy(false)));
-    find("#svg").addEventListener("click", async () => download(await this.chart.svg(), "image/svg+xml", `${this.view.name}.svg`));
+    find("#svg").addEventListener("click", async () => download(await this.chart.svg(this.#told()), "image/svg+xml", `${this.view.name}.svg`));
     find(".controls", this.root).addEventListener("submit", (event) => event.preventDefault());
     find(".command button", this.root).addEventListener("click", (e) => copy(this.view.command, e.target));
     if (saved) for (const id of ["#run", "#more", "#stop"]) find(id).remove();
@@ -72,6 +72,7 @@ export class Breaking {
     const open = (name, value) => possible(moved(name, value));
     fill(find(".controls", this.root), this.about.questions, this.question, this.settings, picture, change, open);
     find("figcaption", this.root).replaceChildren(made("h2", {}, this.question.title));
+    find(".networks", this.root).replaceChildren(...this.question.networks.flatMap(([name, is]) => [made("dt", {}, name), made("dd", {}, is)]));
     find(".rule", this.root).textContent = `${this.question.rule} Source: ${this.question.source}.`;
   }
 
@@ -87,16 +88,6 @@ export class Breaking {
     this.view = { ...this.view, ...view };
     for (const story of this.root.querySelectorAll(".story"))
       story.setAttribute("aria-pressed", story.dataset.address === view.address);
-    find(".headline", this.root).replaceChildren(
-      ...view.headline.map((line) =>
-        made(
-          "div",
-          { class: `prior ${line.state}`, "data-prior": line.prior },
-          made("p", {}, made("span", { class: "sign", "aria-hidden": "true" }, SIGNS[line.state]), made("b", {}, line.prior), ": ", made("strong", {}, line.worth)),
-          made("p", { class: "says" }, line.says)
-        )
-      )
-    );
     find(".numbers div", this.root).replaceChildren(table(view.table.head, view.table.lines));
     find(".command code", this.root).textContent = view.command;
     this.#status();
@@ -104,8 +95,37 @@ export class Breaking {
     if (view.address === this.address) this.root.dataset.done = view.done;
   }
 
+  // Lines that stay are left alone: a screen reader says what has changed, and not how it was measured.
+  #headline(lines) {
+    const place = find(".headline", this.root);
+    const before = new Map([...place.children].map((each) => [each.dataset.told, each]));
+    const open = this.running ? "being measured" : this.view.done ? null : "not measured yet";
+    const now = lines.map((line) => {
+      const worth = line.state === "open" ? open ?? line.worth : line.worth;
+      const told = `${line.prior}: ${worth}`;
+      const kept = before.get(told);
+      if (!kept)
+        return made(
+          "div",
+          { class: `prior ${line.state}`, "data-prior": line.prior, "data-told": told },
+          made("p", {}, made("span", { class: "sign", "aria-hidden": "true" }, SIGNS[line.state]), made("b", {}, line.prior), ": ", made("strong", {}, worth)),
+          made("p", { class: "says", "aria-live": "off" }, line.says)
+        );
+      kept.className = `prior ${line.state}`;
+      find(".says", kept).textContent = line.says;
+      return kept;
+    });
+    if (now.some((each, number) => each !== place.children[number]) || now.length !== place.children.length) place.replaceChildren(...now);
+  }
+
+  // What stands below the title of a figure for slides.
+  #told() {
+    return [...this.view.headline.map((line) => `${line.prior}: ${line.worth}`), `${this.view.seeds} seeds`];
+  }
+
   #status() {
-    const { done, total, seeds, failed } = this.view;
+    const { done, total, seeds, failed, headline } = this.view;
+    this.#headline(headline);
     const bar = find("progress", this.root);
     bar.max = total;
     bar.value = done;
@@ -113,6 +133,7 @@ export class Breaking {
     let said = open ? `${done} of ${total} trials` : `all ${total} trials, ${seeds} seeds each`;
     if (failed) said += `, ${failed} failed`;
     if (this.running) said = this.waiting ? "waiting for another run to end" : `running: ${said}`;
+    find(".status", this.root).ariaLive = this.running ? "off" : "polite";
     find(".status", this.root).textContent = said;
     if (saved) return;
     find("#run").hidden = Boolean(this.running) || !open;

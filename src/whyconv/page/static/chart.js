@@ -23,6 +23,22 @@ const options = () => ({
   tooltip: { theme: night.matches ? "dark" : "light" },
 });
 
+// Fill `place` with the networks of a chart; pressing some shows these alone in all `views`.
+const legend = (place, spec, views) => {
+  const single = (button) => {
+    button.setAttribute("aria-pressed", button.getAttribute("aria-pressed") !== "true");
+    const shown = [...place.querySelectorAll("[aria-pressed=true]")].map((each) => each.textContent);
+    for (const view of views) view.signal("shown", shown).runAsync();
+  };
+  const buttons = (spec.usermeta?.whyconv?.arms ?? []).map((arm) => {
+    const mark = made("span", { class: `mark ${arm.shape}`, "aria-hidden": "true" });
+    const line = made("span", { class: arm.dash[1] ? "line dashed" : "line", "aria-hidden": "true" }, mark);
+    line.style.setProperty("--tone", night.matches ? dark.colours[arm.color] ?? arm.color : arm.color);
+    return made("button", { type: "button", "aria-pressed": "false", onclick: (e) => single(e.currentTarget) }, line, arm.name);
+  });
+  place.replaceChildren(...buttons);
+};
+
 export class Chart {
   constructor(slot, legend) {
     this.slot = slot;
@@ -53,32 +69,18 @@ export class Chart {
     if (turn !== this.turn) return result.finalize();
     this.drawn?.result.finalize();
     this.drawn = { id: chart.id, view: result.view, result };
-    this.#legend(chart.spec.usermeta.whyconv.arms);
+    legend(this.legend, chart.spec, [result.view]);
   }
 
-  #legend(arms) {
-    const buttons = arms.map((arm) => {
-      const tone = night.matches ? dark.colours[arm.color] ?? arm.color : arm.color;
-      const mark = made("span", { class: `mark ${arm.shape}`, "aria-hidden": "true" });
-      mark.style.setProperty("--tone", tone);
-      return made("button", { type: "button", "aria-pressed": "false", onclick: (e) => this.#single(e.currentTarget) }, mark, arm.name);
-    });
-    this.legend.replaceChildren(...buttons);
-  }
-
-  #single(button) {
-    button.setAttribute("aria-pressed", button.getAttribute("aria-pressed") !== "true");
-    const shown = [...this.legend.querySelectorAll("[aria-pressed=true]")].map((each) => each.textContent);
-    this.drawn.view.signal("shown", shown).runAsync();
-  }
-
-  // The chart as it is printed: fixed width, with title and legend, on white.
-  async svg() {
+  // The chart as it is printed: fixed width, with title and legend, on white; `lines` stand below the title.
+  async svg(lines) {
     const embed = await vega();
     const slot = made("div", { class: "aside" });
     document.body.append(slot);
     try {
-      const result = await embed(slot, { ...this.chart.print, datasets: this.chart.data }, { ...options(), tooltip: false });
+      const { print, data } = this.chart;
+      const title = { text: print.title, subtitle: lines };
+      const result = await embed(slot, { ...print, title, datasets: data }, { ...options(), tooltip: false });
       const text = await result.view.toSVG();
       result.finalize();
       return text;
@@ -88,8 +90,10 @@ export class Chart {
   }
 }
 
-// A chart of the report with its rows inside, as wide as its column.
-export const still = async (slot, spec) => {
+// A figure of the report with its rows inside: its panels, as wide as their column, and one legend.
+export const still = async (slots, place, panels) => {
   const embed = await vega();
-  return embed(slot, themed(spec), options());
+  const views = [];
+  for (const [number, spec] of panels.entries()) views.push((await embed(slots[number], themed(spec), options())).view);
+  if (panels.length) legend(place, panels[0], views);
 };

@@ -48,7 +48,7 @@ const go = (address, run = false) => {
   return show(address, run);
 };
 
-rooms = { break: new Breaking(about, go, complain), worth: new Worth(go, complain), audit: new Audit(go, complain) };
+rooms = { break: new Breaking(about, go, complain), worth: new Worth(go, (address) => write(address, false), complain), audit: new Audit(go, complain) };
 
 for (const name of TABS) {
   const button = find(`#tab-${name}`);
@@ -66,5 +66,7 @@ find("#save").addEventListener("click", () => {
   location.assign(`/api/saved?${rooms.break.view.address}`);
 });
 if (saved) for (const name of ["worth", "audit"]) find(`#tab-${name}`).remove(); // they need the server
+// A file that misses its place must not take the page's place.
+for (const kind of ["dragover", "drop"]) addEventListener(kind, (event) => event.preventDefault());
 addEventListener(saved ? "hashchange" : "popstate", () => show(read(), false));
 await show(read(), false);

@@ -4,8 +4,8 @@ import { compared, figures, worths } from "./server.js";
 import { copy, find, made, table } from "./words.js";
 
 export class Worth {
-  constructor(go, complain) {
-    Object.assign(this, { go, complain, picked: [] });
+  constructor(go, note, complain) {
+    Object.assign(this, { go, note, complain, picked: [] });
     this.root = find("#worth");
   }
 
@@ -14,27 +14,43 @@ export class Worth {
     this.root.replaceChildren(made("h1", {}, "What is it worth?"), made("p", { class: "status" }, "Reading the folder …"));
     const found = await worths();
     this.found = found;
+    this.picked = (settings.compare ?? "").split(",").filter(Boolean);
     this.#page();
-    if (settings.run) await this.#figures(settings.run);
+    if (this.picked.length === 2) await this.#compare();
+    else if (settings.run) await this.#figures(settings.run);
   }
 
   #page() {
     const { runs, folder, problems } = this.found;
     const priors = [...new Set(runs.flatMap((run) => run.answers.map((answer) => answer.prior)))].sort();
-    this.words = made("input", { type: "search", id: "words", oninput: () => this.#rows() });
-    this.prior = made("select", { id: "prior", onchange: () => this.#rows() }, made("option", { value: "" }, "all"), ...priors.map((each) => made("option", { value: each }, each)));
+    const { words = "", prior = "" } = this.settings;
+    this.words = made("input", { type: "search", id: "words", value: words, oninput: () => this.#rows(), onchange: () => this.#note() });
+    this.prior = made("select", { id: "prior", onchange: () => { this.#rows(); this.#note(); } }, made("option", { value: "" }, "all"), ...priors.map((each) => made("option", { value: each, selected: each === prior }, each)));
     this.body = made("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Table of worths" });
     this.side = made("section", { class: "figures", "aria-live": "polite" });
-    this.both = made("button", { type: "button", disabled: true, onclick: () => this.#compare() }, "Compare two");
+    this.both = made("button", { type: "button", disabled: true, onclick: () => this.go(this.#address({ compare: this.picked.join(",") })) }, "Compare two");
     this.root.replaceChildren(
       made("h1", {}, "What is it worth?"),
       made("p", { class: "lead" }, `From all rows in ${folder}: what is needed without a prior over what is needed with it. Above 1×, or above 0 points, a prior helps.`),
       ...problems.map((sentence) => made("p", { class: "problem" }, sentence)),
-      made("div", { class: "filters" }, made("label", { for: "words" }, "Filter"), this.words, made("label", { for: "prior" }, "Prior"), this.prior, this.both),
+      made("div", { class: "filters" }, made("span", {}, made("label", { for: "words" }, "Filter"), this.words), made("span", {}, made("label", { for: "prior" }, "Prior"), this.prior), this.both),
       this.body,
       this.side
     );
     this.#rows();
+  }
+
+  // The address of this table with its filters and what is opened below it.
+  #address(opened) {
+    const filters = { words: this.words.value, prior: this.prior.value };
+    const parts = Object.entries({ tab: "worth", ...filters, ...opened }).filter(([, value]) => value);
+    return new URLSearchParams(parts).toString();
+  }
+
+  // The table stays as it is: leaving the filter by a click on a line must not take that line away.
+  #note() {
+    const { run = "", compare = "" } = this.settings;
+    this.note(this.#address({ run, compare }));
   }
 
   #rows() {
@@ -47,18 +63,18 @@ export class Worth {
         if (!words.every((word) => text.includes(word))) continue;
         const box = made("input", { type: "checkbox", "aria-label": `Compare run ${run.number}, ${run.study}`, onchange: (e) => this.#pick(run.number, e.target.checked) });
         box.checked = this.picked.includes(run.number);
-        const open = made("button", { type: "button", class: "link", onclick: () => this.go(`tab=worth&run=${run.number}`) }, run.study);
+        const open = made("button", { type: "button", class: "link", onclick: () => this.go(this.#address({ run: run.number })) }, run.study);
         lines.push([answer.prior, answer.worth, answer.unit, answer.range, answer.data, run.settings, open, box]);
       }
     const head = ["prior", "worth", "in", "where", "data", "settings", "figure", "compare"];
     const nothing = made("p", {}, "No answer here yet. Run something on the first tab, or whyconv run brutzkus.fig3a.");
+    this.both.disabled = this.picked.length !== 2;
     this.body.replaceChildren(lines.length ? table(head, lines) : nothing);
   }
 
   #pick(number, on) {
     this.picked = this.picked.filter((each) => each !== number);
     if (on) this.picked = [...this.picked, number].slice(-2);
-    this.both.disabled = this.picked.length !== 2;
     this.#rows();
   }
 
@@ -74,16 +90,29 @@ export class Worth {
 
   async #figures(number) {
     const found = await figures(number);
-    const button = made("button", { type: "button", onclick: (e) => copy(found.command, e.target) }, "Copy");
+    const command = () => {
+      const button = made("button", { type: "button", onclick: (e) => copy(found.command, e.target) }, "Copy");
+      return made("div", { class: "command" }, made("p", {}, "The same trials from the command line"), made("code", {}, found.command), button);
+    };
+    const drawing = (place) => made("a", { href: `/api/worths/${encodeURIComponent(number)}/${place}.svg`, download: "" }, "SVG for slides");
     this.side.replaceChildren(
       made("h2", {}, found.title),
       ...found.sentences.map((sentence) => made("p", {}, sentence)),
-      ...found.figures.map((figure) => made("figure", {}, made("figcaption", {}, made("h3", {}, figure.title)), ...figure.panels.map(() => made("div", { class: "chart" })))),
-      made("div", { class: "command" }, made("p", {}, "The command"), made("code", {}, found.command), button)
+      ...found.figures.map((figure, place) =>
+        made(
+          "figure",
+          {},
+          made("figcaption", {}, made("h3", {}, figure.title)),
+          made("div", { class: "legend", role: "group", "aria-label": "Networks; press to show some alone" }),
+          ...figure.panels.map(() => made("div", { class: "chart" })),
+          made("p", {}, drawing(place)),
+          command()
+        )
+      ),
+      ...(found.figures.length ? [] : [command()])
     );
-    const slots = [...this.side.querySelectorAll(".chart")];
-    const specs = found.figures.flatMap((figure) => figure.panels);
-    for (const [place, spec] of specs.entries()) await still(slots[place], spec);
+    for (const [place, figure] of [...this.side.querySelectorAll("figure")].entries())
+      await still([...figure.querySelectorAll(".chart")], find(".legend", figure), found.figures[place].panels);
     this.side.scrollIntoView();
   }
 }
