@@ -38,7 +38,7 @@ def _means(run: Run) -> dict[str, str]:
     summary = run.summary
     labels = [name for name in summary.columns if name not in ("mean", "low", "high", "count", "std")]
     return {
-        ", ".join(f"{name} {line[name]}" for name in labels): Interval(
+        ", ".join(str(line[name]) if name == "arm" else f"{name} {line[name]}" for name in labels): Interval(
             line["mean"], line["low"], line["high"], int(line["count"])
         ).cell
         for line in summary.to_dict("records")

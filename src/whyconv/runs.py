@@ -77,7 +77,9 @@ class Run:
     def answer(self) -> str:
         """The first of the answers, in a sentence."""
         if not self.answers:
-            return "No answer yet: no two networks that differ by a prior have been measured."
+            if self.progress:
+                return f"No answer yet: only {self.progress} have finished."
+            return "No answer: these rows compare no two networks that differ by a prior."
         sentence = self.answers[0].sentence
         return f"So far, with {self.progress}: {sentence}" if self.progress else sentence
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
@@ -54,8 +53,8 @@ def chosen_studies(which: str) -> list[str]:
     if of_paper or registry.known("study", which) is not None:
         return of_paper or [which]
     known = [*names, *dict.fromkeys(name.partition(".")[0] for name in names), "all"]
-    near = difflib.get_close_matches(which, known, n=3, cutoff=0.0)
-    raise UserError(f"there is no study {which!r}; studies and papers like it: {', '.join(near)}.")
+    near = ", ".join(registry.nearest(which, known))
+    raise UserError(f"there is no study {which!r}; studies and papers like it: {near}.")
 
 
 def changes(study: Study, preset: str, seeds: bool = False) -> list[str]:

@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from whyconv.runs import Run
+from whyconv.studies.answers import words
 
-NOTHING = "No answer yet: no two networks that differ by a prior have been measured in this folder."
+NOTHING = "No answer yet: no two networks that differ by a prior have been compared in this folder."
 
 
 def worths(runs: Iterable[Run]) -> list[dict[str, Any]]:
@@ -37,9 +38,9 @@ def shown(runs: Iterable[Run]) -> list[dict[str, str]]:
     return [
         {
             "prior": answer.prior,
-            "worth": answer.worth,
-            "in": answer.unit.replace("_", " "),
-            "where": answer.range.strip(", "),
+            "worth": answer.amount,
+            "in": words(answer.unit),
+            "where": answer.range,
             "data": answer.data,
             "study": run.study.name + (f" ({run.progress})" if run.progress else ""),
         }

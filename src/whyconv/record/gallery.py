@@ -24,6 +24,7 @@ from whyconv.runs import Run
 from whyconv.settings import configure
 from whyconv.spec import digest
 from whyconv.studies import Study
+from whyconv.studies.answers import words
 from whyconv.text import count, duration, rough_duration, seeds
 
 FOLDER = "docs/gallery"
@@ -214,10 +215,8 @@ def worths(found: list[Entry]) -> str:
         for answer in (entry.run.answers if entry.run and entry.run.judgement else [])[:1]:
             if answer.known:
                 link = f"[`{entry.name}`]({FOLDER}/{entry.name}.md)"
-                unit = answer.unit.replace("_", " ")
-                lines.append(
-                    f"| {answer.prior} | {answer.worth} | {unit} | {answer.range.strip(', ')} | {link} |"
-                )
+                parts = (answer.prior, answer.amount, words(answer.unit), answer.range, link)
+                lines.append(f"| {' | '.join(parts)} |")
     return "\n".join(lines)
 
 
