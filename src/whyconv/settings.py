@@ -39,6 +39,9 @@ def configure(
         _assign(values, path, value)
     chosen = given(assignments, seeds)
     carried = {other: value for path, value in chosen.items() for other in study.carries(values, path)}
+    asked = deepcopy(values)
+    for path, value in chosen.items():  # what is wrong is named as it was given
+        _assign(asked, path, deepcopy(value))
     for path, value in {**carried, **chosen}.items():  # what is given wins over what is carried over
         _assign(values, path, deepcopy(value))
     return checked(study, values, name)
@@ -87,7 +90,8 @@ def _assign(values: dict[str, Any], path: str, value: Any) -> None:
     for depth, part in enumerate([*parents, last]):
         known = isinstance(place, dict) and (part in place or not isinstance(place, _Fields))
         if not known or (depth < len(parents) and part not in place):
-            choices = ", ".join(sorted(place)) if isinstance(place, dict) else "nothing below it"
+            names = sorted(place) if isinstance(place, dict) else ["nothing below it"]
+            choices = ("; " if any("," in name for name in names) else ", ").join(names)
             raise UserError(f"there is no setting {path!r} ({part!r} is unknown); choose from {choices}.")
         if depth < len(parents):
             place = place[part]

@@ -56,6 +56,11 @@ def test_a_dry_run_writes_nothing(whyconv, tmp_path, monkeypatch):
     plan = json.loads(whyconv("run", "brutzkus.fig3a", "--set", "m=40", "--dry-run", "--json").stdout)
     assert plan["trials"] == 20 and plan["grid"]["m"] == [40]
     assert len(json.loads(whyconv("run", "brutzkus", "--dry-run", "--json").stdout)) > 5
+    changed = whyconv("run", "brutzkus.fig3a", "--set", "arms.ConvPool.network.stride=10", "--dry-run").stdout
+    assert "ConvPool, scrambled input (stride=10)" in " ".join(changed.split())
+    assert "As they were: MLP; SVM." in " ".join(changed.split())
+    wrong = whyconv("run", "brutzkus.fig3a", "--set", "arms.ConvPool.network.strid=1", "--dry-run").stderr
+    assert "there is no setting 'arms.ConvPool.network.strid'" in wrong
     assert list(tmp_path.iterdir()) == []
 
 
