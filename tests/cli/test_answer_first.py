@@ -1,6 +1,7 @@
 """The answer first: worth, compare, dry runs, and a run in a notebook."""
 
 import json
+import re
 
 import pytest
 from made_rows import fill
@@ -37,6 +38,15 @@ def test_a_run_shows_itself_in_a_notebook(rows):
     assert len(repr(run)) < 400 and run.study.name in repr(run)
     shown = run._repr_html_()
     assert "<svg" in shown and "<script" not in shown and run.verdict in shown
+    chart = run.figure()
+    for each in (chart, chart.properties(width=200)):
+        drawn = each._repr_mimebundle_(None, None)["text/html"]
+        assert (
+            "vegaEmbed(" in drawn
+            and "<svg" in drawn
+            and not re.search(r"""(src|import)\s*[=(]?\s*["']http""", drawn)
+        )
+    assert chart.to_dict() == super(type(run), run).figure().to_dict()
     assert run.report().read_text("utf-8").count('class="answer"') == 1
     assert run.uncarried.startswith("Changed: ConvPool (") and run.uncarried.endswith("As they were: SVM.")
     same = run.compare(notebook.open_runs(folder)[0])
