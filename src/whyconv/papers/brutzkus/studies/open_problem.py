@@ -96,7 +96,7 @@ class OpenProblem(GridStudy):
         """Against the MLP at the last level and at the paper's own, with the most examples."""
         found, m = [], self.m[-1]
         for level in (self.levels[-1], self.levels[0]) if len(table) else ():
-            where = f"at m = {m}, {self.axis} {level:g}"
+            where = f"at m = {m}, {self.axis} = {level:g}"
             step, place = Step(ALL_THREE, MLP, CONV_POOL), {self.knob: level, "m": m}
             one = compared(table, step, self.outcome, self.on(), place, where)
             found += [one] if one else []
