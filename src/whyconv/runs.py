@@ -194,6 +194,7 @@ class Run:
                 arms.append(arm)
         data = dict.fromkeys(point.trial.task.summary() for point in self.points)
         plain = [f"{min(arms, key=len)}: {words}" for words, arms in networks.items()]
+        plain = list(networks) if len(networks) == 1 else plain
         return {"data": " ".join(data), "networks": " ".join(plain)} if self.points else {}
 
     @cached_property

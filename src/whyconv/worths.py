@@ -42,10 +42,15 @@ def shown(runs: Iterable[Run]) -> list[dict[str, str]]:
             "in": words(answer.unit),
             "where": answer.range,
             "data": answer.data,
-            "study": run.study.name + (f" ({run.progress})" if run.progress else ""),
+            "study": " ".join([run.study.name, *(f"({remark})" for remark in _remarks(run))]),
         }
         for run in runs
         if not run.unfit
         for answer in run.answers
         if answer.known
     ]
+
+
+def _remarks(run: Run) -> list[str]:
+    """What a reader of a line must know of the run: that it is not finished, or has settings of its own."""
+    return [*([run.progress] if run.progress else []), *(["other settings"] if run.changes else [])]

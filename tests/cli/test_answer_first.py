@@ -30,7 +30,9 @@ def test_worth_gives_objects_from_the_rows(rows, whyconv):
     differences = [each for each in found if each["kind"] == "difference"]
     assert all(each["factor"] is None and each["difference"] is not None for each in differences)
     assert {each["sentence"] for each in found} == {answer.sentence for answer in run.answers}
-    assert "prior" in whyconv("worth", folder).stdout
+    head, *lines = whyconv("worth", folder).stdout.splitlines()
+    assert head.split() == ["prior", "worth", "where", "study"]
+    assert lines[0].rstrip().endswith("brutzkus.fig3a (other settings)") and "; detection" in lines[0]
 
 
 def test_a_run_shows_itself_in_a_notebook(rows):

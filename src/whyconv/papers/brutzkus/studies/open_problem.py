@@ -130,7 +130,7 @@ class OpenProblem(GridStudy):
         """Error against the level, at the largest m."""
         part = table[table["m"] == self.m[-1]] if len(table) else table
         chart = curves(
-            part, self.knob, "test_error", title=f"{self.title}, m = {self.m[-1]}", x_title=self.axis,
+            part, self.knob, "test_error", title=f"Test error at m = {self.m[-1]}", x_title=self.axis,
             y_title="test error", arms=list(self.arms), controls=[MLP],
         )  # fmt: skip
         return {"Test error": chart}
