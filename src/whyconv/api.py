@@ -212,7 +212,7 @@ def chosen_claims(which: str) -> list[Any]:
         papers = sorted({name.partition(".")[0] for name in names})
         near = ", ".join(registry.nearest(which, [*names, *papers]))
         raise UserError(
-            f"there are no claims named {which!r}; nearest: {near}; choose a claim, a paper "
+            f"there is no claim {which!r}; nearest: {near}; choose a claim, a paper "
             f"({', '.join(papers)}) or all."
         )
     return claims
