@@ -74,6 +74,7 @@ VERDICTS = {
     "whyconv run lahoti.non-equivariant": "vacuous",
     "whyconv run malach.natural-init --set task.target=random": "undecided",
     "whyconv run malach.fig3 --set reading=all --set stride=pixel": "shown",
+    "whyconv run malach.fig3 --set stride=pixel --set pool=8": "shown",
     "whyconv run malach.fig3 --preset mnist --set task.images=fashion-mnist": "shown",
     "whyconv run lahoti.cifar": "shown",
 }

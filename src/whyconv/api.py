@@ -213,11 +213,12 @@ def chosen_claims(which: str) -> list[Any]:
     if which != "all":
         claims = [claim for claim in claims if which in (claim.name, claim.name.partition(".")[0])]
     if not claims:
-        papers = sorted({claim.name.partition(".")[0] for claim in registry.pieces("claim")})
-        if "." in which:
-            registry.find("claim", which)
+        names = [claim.name for claim in registry.pieces("claim")]
+        papers = sorted({name.partition(".")[0] for name in names})
+        near = ", ".join(registry.nearest(which, [*names, *papers]))
         raise UserError(
-            f"there are no claims named {which!r}; choose all, a paper ({', '.join(papers)}) or a claim."
+            f"there is no claim {which!r}; nearest: {near}; choose a claim, a paper "
+            f"({', '.join(papers)}) or all."
         )
     return claims
 

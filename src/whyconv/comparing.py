@@ -20,7 +20,10 @@ def compared(first: Run, second: Run) -> pd.DataFrame:
         ("trials", *(f"{run.done[0]:,} of {run.done[1]:,}" for run in (first, second))),
         ("verdict", first.verdict, second.verdict),
     ]
-    worth = [{(a.prior, a.unit): f"{a.worth}, {a.range}" for a in run.answers} for run in (first, second)]
+    worth = [
+        {(a.prior, a.unit): f"{a.worth if a.known else 'not known'}, {a.range}" for a in run.answers}
+        for run in (first, second)
+    ]
     for key in dict.fromkeys((*worth[0], *worth[1])):
         lines.append((f"worth: {key[0]}", *(each.get(key, "not measured") for each in worth)))
     if first.study.outcome == second.study.outcome:
@@ -38,7 +41,7 @@ def _means(run: Run) -> dict[str, str]:
     summary = run.summary
     labels = [name for name in summary.columns if name not in ("mean", "low", "high", "count", "std")]
     return {
-        ", ".join(f"{name} {line[name]}" for name in labels): Interval(
+        ", ".join(str(line[name]) if name == "arm" else f"{name} {line[name]}" for name in labels): Interval(
             line["mean"], line["low"], line["high"], int(line["count"])
         ).cell
         for line in summary.to_dict("records")

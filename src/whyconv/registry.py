@@ -15,7 +15,7 @@ import importlib
 import importlib.util
 import pkgutil
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -116,10 +116,23 @@ def find(kind: str, name: str) -> Any:
     """The piece of this kind and name; an unknown name is answered with the nearest known ones."""
     if (found := known(kind, name)) is not None:
         return found
-    names = [piece.name for piece in pieces(kind)]
-    near = difflib.get_close_matches(name, names, n=3, cutoff=0.0)
+    near = nearest(name, (piece.name for piece in pieces(kind)))
     plural = (KINDS | FUNCTIONS)[kind]
     raise UserError(f"there is no {kind} {name!r}; known {plural} like it: {', '.join(near)}.")
+
+
+def nearest(name: str, names: Iterable[str]) -> list[str]:
+    """The three names most like one that nobody has, as a whole or after their dot, in any case.
+
+    >>> nearest("CNN", ["svm", "cnn", "malach.lcn", "deep-cnn"])
+    ['cnn', 'malach.lcn', 'deep-cnn']
+    """
+
+    def likeness(known: str) -> float:
+        parts = {known.lower(), known.lower().rpartition(".")[2]}
+        return max(difflib.SequenceMatcher(None, name.lower(), part).ratio() for part in parts)
+
+    return sorted(dict.fromkeys(names), key=likeness, reverse=True)[:3]
 
 
 def load(path: str | Path) -> None:

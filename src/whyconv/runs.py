@@ -77,7 +77,9 @@ class Run:
     def answer(self) -> str:
         """The first of the answers, in a sentence."""
         if not self.answers:
-            return "No answer yet: no two networks that differ by a prior have been measured."
+            if self.progress:
+                return f"No answer yet: only {self.progress} have finished."
+            return "No answer: these rows compare no two networks that differ by a prior."
         sentence = self.answers[0].sentence
         return f"So far, with {self.progress}: {sentence}" if self.progress else sentence
 
@@ -192,6 +194,7 @@ class Run:
                 arms.append(arm)
         data = dict.fromkeys(point.trial.task.summary() for point in self.points)
         plain = [f"{min(arms, key=len)}: {words}" for words, arms in networks.items()]
+        plain = list(networks) if len(networks) == 1 else plain
         return {"data": " ".join(data), "networks": " ".join(plain)} if self.points else {}
 
     @cached_property

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Iterator, Mapping
 from copy import deepcopy
 from typing import Any
@@ -40,6 +39,9 @@ def configure(
         _assign(values, path, value)
     chosen = given(assignments, seeds)
     carried = {other: value for path, value in chosen.items() for other in study.carries(values, path)}
+    asked = deepcopy(values)
+    for path, value in chosen.items():  # what is wrong is named as it was given
+        _assign(asked, path, deepcopy(value))
     for path, value in {**carried, **chosen}.items():  # what is given wins over what is carried over
         _assign(values, path, deepcopy(value))
     return checked(study, values, name)
@@ -54,8 +56,8 @@ def chosen_studies(which: str) -> list[str]:
     if of_paper or registry.known("study", which) is not None:
         return of_paper or [which]
     known = [*names, *dict.fromkeys(name.partition(".")[0] for name in names), "all"]
-    near = difflib.get_close_matches(which, known, n=3, cutoff=0.0)
-    raise UserError(f"there is no study {which!r}; studies and papers like it: {', '.join(near)}.")
+    near = ", ".join(registry.nearest(which, known))
+    raise UserError(f"there is no study {which!r}; studies and papers like it: {near}.")
 
 
 def changes(study: Study, preset: str, seeds: bool = False) -> list[str]:
@@ -88,7 +90,8 @@ def _assign(values: dict[str, Any], path: str, value: Any) -> None:
     for depth, part in enumerate([*parents, last]):
         known = isinstance(place, dict) and (part in place or not isinstance(place, _Fields))
         if not known or (depth < len(parents) and part not in place):
-            choices = ", ".join(sorted(place)) if isinstance(place, dict) else "nothing below it"
+            names = sorted(place) if isinstance(place, dict) else ["nothing below it"]
+            choices = ("; " if any("," in name for name in names) else ", ").join(names)
             raise UserError(f"there is no setting {path!r} ({part!r} is unknown); choose from {choices}.")
         if depth < len(parents):
             place = place[part]

@@ -109,7 +109,7 @@ def control_said(verdict: str, control: str, lost: str = "fails, as it must") ->
     if {verdict, control} == {"undecided"}:
         return "undecided, as the verdict is", True
     if fault := control_fault(verdict, control):
-        return fault, False
+        return ("undecided, so it proves nothing yet" if control == "undecided" else fault), False
     if verdict == "undecided":
         return f"{control}, while the verdict is undecided", True
     if control == "fails":

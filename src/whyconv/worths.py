@@ -6,8 +6,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from whyconv.runs import Run
+from whyconv.studies.answers import words
 
-NOTHING = "No answer yet: no two networks that differ by a prior have been measured in this folder."
+NOTHING = "No answer yet: no two networks that differ by a prior have been compared in this folder."
 
 
 def worths(runs: Iterable[Run]) -> list[dict[str, Any]]:
@@ -37,14 +38,19 @@ def shown(runs: Iterable[Run]) -> list[dict[str, str]]:
     return [
         {
             "prior": answer.prior,
-            "worth": answer.worth,
-            "in": answer.unit.replace("_", " "),
-            "where": answer.range.strip(", "),
+            "worth": answer.amount,
+            "in": words(answer.unit),
+            "where": answer.range,
             "data": answer.data,
-            "study": run.study.name + (f" ({run.progress})" if run.progress else ""),
+            "study": " ".join([run.study.name, *(f"({remark})" for remark in _remarks(run))]),
         }
         for run in runs
         if not run.unfit
         for answer in run.answers
         if answer.known
     ]
+
+
+def _remarks(run: Run) -> list[str]:
+    """What a reader of a line must know of the run: that it is not finished, or has settings of its own."""
+    return [*([run.progress] if run.progress else []), *(["other settings"] if run.changes else [])]

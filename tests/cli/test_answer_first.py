@@ -1,6 +1,7 @@
 """The answer first: worth, compare, dry runs, and a run in a notebook."""
 
 import json
+import re
 
 import pytest
 from made_rows import fill
@@ -29,7 +30,9 @@ def test_worth_gives_objects_from_the_rows(rows, whyconv):
     differences = [each for each in found if each["kind"] == "difference"]
     assert all(each["factor"] is None and each["difference"] is not None for each in differences)
     assert {each["sentence"] for each in found} == {answer.sentence for answer in run.answers}
-    assert "prior" in whyconv("worth", folder).stdout
+    head, *lines = whyconv("worth", folder).stdout.splitlines()
+    assert head.split() == ["prior", "worth", "where", "study"]
+    assert lines[0].rstrip().endswith("brutzkus.fig3a (other settings)") and "; detection" in lines[0]
 
 
 def test_a_run_shows_itself_in_a_notebook(rows):
@@ -37,6 +40,15 @@ def test_a_run_shows_itself_in_a_notebook(rows):
     assert len(repr(run)) < 400 and run.study.name in repr(run)
     shown = run._repr_html_()
     assert "<svg" in shown and "<script" not in shown and run.verdict in shown
+    chart = run.figure()
+    for each in (chart, chart.properties(width=200)):
+        drawn = each._repr_mimebundle_(None, None)["text/html"]
+        assert (
+            "vegaEmbed(" in drawn
+            and "<svg" in drawn
+            and not re.search(r"""(src|import)\s*[=(]?\s*["']http""", drawn)
+        )
+    assert chart.to_dict() == super(type(run), run).figure().to_dict()
     assert run.report().read_text("utf-8").count('class="answer"') == 1
     assert run.uncarried.startswith("Changed: ConvPool (") and run.uncarried.endswith("As they were: SVM.")
     same = run.compare(notebook.open_runs(folder)[0])
@@ -56,6 +68,11 @@ def test_a_dry_run_writes_nothing(whyconv, tmp_path, monkeypatch):
     plan = json.loads(whyconv("run", "brutzkus.fig3a", "--set", "m=40", "--dry-run", "--json").stdout)
     assert plan["trials"] == 20 and plan["grid"]["m"] == [40]
     assert len(json.loads(whyconv("run", "brutzkus", "--dry-run", "--json").stdout)) > 5
+    changed = whyconv("run", "brutzkus.fig3a", "--set", "arms.ConvPool.network.stride=10", "--dry-run").stdout
+    assert "ConvPool, scrambled input (stride=10)" in " ".join(changed.split())
+    assert "As they were: MLP; SVM." in " ".join(changed.split())
+    wrong = whyconv("run", "brutzkus.fig3a", "--set", "arms.ConvPool.network.strid=1", "--dry-run").stderr
+    assert "there is no setting 'arms.ConvPool.network.strid'" in wrong
     assert list(tmp_path.iterdir()) == []
 
 

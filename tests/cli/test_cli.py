@@ -193,7 +193,9 @@ BAD = {
     "words for numbers": (["run", "brutzkus.fig3a", "--seeds", "many"], "valid integer"),
     "nothing of that name": (["list", "k-patern"], "nearest: k-pattern, "),
     "unknown claim": (["check", "brutzkus.lemma9.9"], "no claim 'brutzkus.lemma9.9'"),
-    "unknown paper": (["check", "nobody"], "choose all, a paper (brutzkus, lahoti, malach)"),
+    "unknown paper": (["check", "nobody"], "choose a claim, a paper (brutzkus, lahoti, malach) or all."),
+    "near claim": (["check", "lema6"], "no claim 'lema6'; nearest: malach.lemma6, "),
+    "neither claim nor study": (["cite", "lema6"], "no claim and no study 'lema6'; nearest: malach.lemma6, "),
     "window too wide": (["run", "malach.natural-init", "--set", "task.k_window=17"], "k_window <= n_bits"),
     "no window": (["run", "malach.natural-init", "--set", "task.k_window=0"], "greater than or equal to 1"),
     "short truth table": (

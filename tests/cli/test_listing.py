@@ -4,6 +4,7 @@ import pytest
 
 from whyconv import registry
 from whyconv.cli import listing
+from whyconv.errors import UserError
 from whyconv.learners.margin import LinearSVM
 from whyconv.runner.forecast import on_cluster
 from whyconv.settings import configure
@@ -34,6 +35,14 @@ def test_a_terminal_has_its_own_width(monkeypatch):
     assert max(map(len, listing.text(listing.one("gradient")).splitlines())) <= 50
     monkeypatch.setenv("COLUMNS", "100")
     assert max(map(len, listing.text(listing.one("gradient")).splitlines())) > 80
+
+
+def test_namesakes_are_all_listed_and_near_names_in_any_case():
+    assert [each["study"] for each in listing.one("fig4")["namesakes"]] == ["brutzkus.fig4", "malach.fig4"]
+    assert listing.one("separator")["name"] == "brutzkus.separator"
+    for wrong, near in (("CNN", "cnn, "), ("malch", "malach, "), ("lema6", "malach.lemma6, ")):
+        with pytest.raises(UserError, match=rf"nearest: {near}"):
+            listing.one(wrong)
 
 
 def test_settings_of_a_study_have_their_defaults():

@@ -1,9 +1,13 @@
 """What a run says: one of a thing is singular."""
 
+import io
+import re
 from dataclasses import replace
 from types import SimpleNamespace
 
+import pandas as pd
 import pytest
+from rich.console import Console
 
 from whyconv import api, progress
 from whyconv.cli import main as cli
@@ -158,6 +162,25 @@ def test_the_last_line_of_a_check(verdicts, words, capsys, monkeypatch):
     except cli.typer.Exit as left:
         assert left.exit_code == 1
     assert capsys.readouterr().out.splitlines()[-1] == words
+
+
+def printed(frame, width, monkeypatch):
+    """The lines of a table in a terminal of this width."""
+    into = io.StringIO()
+    console = Console(file=into, width=width, force_terminal=True, no_color=True)
+    monkeypatch.setattr(terminal, "Console", lambda: console)
+    terminal.print_table(frame)
+    return [re.sub(r"\x1b\[[\d;]*m", "", line).rstrip() for line in into.getvalue().splitlines()]
+
+
+def test_columns_of_words_stay_side_by_side_in_80_columns(monkeypatch):
+    words = "one two three four five six seven eight nine ten"
+    frame = pd.DataFrame({name: [words] for name in ("what", "first", "second")})
+    head, *lines = printed(frame, 80, monkeypatch)
+    assert head.split() == ["what", "first", "second"] and len(lines) > 1 and max(map(len, lines)) <= 80
+    assert sorted(" ".join(lines).split()) == sorted(3 * words.split())
+    many = pd.DataFrame({f"column{place}": ["x" * 20] for place in range(6)})
+    assert sum(line.startswith("column0") for line in printed(many, 80, monkeypatch)) > 1, "what cannot fit"
 
 
 def test_verify_of_one_row(capsys, tmp_path):

@@ -127,6 +127,9 @@ NAMES = [s.name for s in registry.pieces("study") if criterion_file(s)]
 @pytest.mark.parametrize("name", NAMES)
 def test_every_study_has_a_page_made_from_its_kept_rows(name):
     page = (ROOT / gallery.FOLDER / f"{name}.md").read_text("utf-8")
+    assert len(re.findall(r"!\[The problem\]\(.*\)\n\n\*.+\.\*\n", page)) == page.count("![The problem]"), (
+        "a caption"
+    )
     study = registry.find("study", name)
     assert study.title in page and study.criterion in page and f"whyconv run {name}" in page
     kept = [found for preset in study.presets if (found := record.find(name, preset))]

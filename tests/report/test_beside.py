@@ -19,11 +19,12 @@ def test_two_runs_of_a_study_are_side_by_side(runs):
     assert (paper.preset, quick.preset) == ("paper", "quick")
     made = beside(Section("brutzkus.fig3a", "Two"), quick, [paper])
     table = made.tables["Two runs side by side"]
-    assert list(table.columns) == ["what", "paper", "quick (this run)"]
-    said = dict(zip(table["what"], table["quick (this run)"], strict=True))
+    assert list(table.columns) == ["what", "first run", "this run"]
+    said = dict(zip(table["what"], table["this run"], strict=True))
     assert said["trials"] == "60 of 60" and said["verdict"] == "consistent"
+    assert said["preset"] == "quick" and list(table["first run"])[1] == "paper"
     page = render(Page("A page", sections=[made]))
-    assert 'data-label="quick (this run)"' in page
+    assert 'data-label="this run"' in page
 
 
 def test_the_first_run_and_another_study_stay_alone(runs):

@@ -362,6 +362,19 @@ def test_pictures_alone_need_no_judgement():
     assert len(found.all("img")) == 2
 
 
+def test_a_half_finished_run_is_amber_and_says_how_far_it_is():
+    found = render(Page("t", sections=[section(figures={}, progress="35 of 51 trials")]))
+    assert '<strong class="amber">Not finished: 35 of 51 trials of' in found
+    assert '<p class="waiting">Not finished: 35 of 51 trials.</p>' in found
+
+
+def test_a_picture_has_a_short_heading_and_the_rest_below():
+    found = render(
+        Page("t", sections=[section(figures={}, pictures={"Two inputs: noise in both": "<svg/>"})])
+    )
+    assert "<h3>Two inputs</h3><p>Noise in both.</p>" in found
+
+
 def test_two_sections_of_one_study_have_different_anchors():
     found = Outline(render(page(sections=[section(figures={}), section(figures={})])))
     assert [s["id"] for s in found.all("section")] == [

@@ -4,9 +4,11 @@ import doctest
 import math
 from html import escape
 
+import pandas as pd
 import pytest
 
 from whyconv import text
+from whyconv.measure.intervals import Interval
 from whyconv.report import layers, notation, wording
 from whyconv.report.html import TEMPLATES
 from whyconv.report.notation import prose
@@ -59,7 +61,7 @@ def test_undecided_says_why_and_whether_more_seeds_help():
     [
         ("consistent", "fails", "loses it", True), ("fails", "consistent", "passes, as it must", True),
         ("consistent", "consistent", "did not change the verdict", False),
-        ("consistent", "undecided", "proved nothing", False),
+        ("consistent", "undecided", "undecided, so it proves nothing yet", False),
         ("undecided", "undecided", "undecided, as the verdict is", True),
         ("holds", "vacuous", "vacuous, as it must be", True),
     ],
@@ -104,6 +106,12 @@ def test_code_is_left_alone_and_everything_escaped():
 def test_powers_may_be_negative_or_broken():
     assert prose("O(eps^-2 n^3)") == "O(ε<sup>−2</sup> n<sup>3</sup>)"
     assert prose("c^2 n^1.5 sqrt(q)/T.") == "c<sup>2</sup> n<sup>1.5</sup> √(q)/T."
+
+
+def test_a_line_breaks_before_an_interval_never_inside():
+    frame = pd.DataFrame({"a": [Interval(0.5, 0.25, 1.0, 3), "22 [−11, 55] points, 3 seeds"]})
+    assert list(wording.cells(frame)) == [["0.5 [0.25,\xa01]"], ["22 [−11,\xa055] points, 3 seeds"]]
+    assert prose("1.41 [-inf, inf], x_{j+1}") == "1.41 [−∞, ∞], x<sub>j+1</sub>"
 
 
 def test_json_is_left_as_it_is():

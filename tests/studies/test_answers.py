@@ -33,7 +33,7 @@ def test_every_study_answers_from_its_rows(name):
     answers = study.answers(table)
     assert answers, "every study has an answer"
     for answer in answers:
-        assert answer.data and answer.range and answer.prior
+        assert answer.data and answer.range.strip(" ,.") == answer.range and answer.prior
         assert answer.low <= answer.high
         assert answer.kind == "factor" or answer.low <= answer.value <= answer.high
         assert "nan" not in answer.sentence and answer.sentence.endswith(".")
@@ -119,6 +119,16 @@ def test_a_difference_in_words():
     assert alone.sentence.endswith("(one repetition: no interval).")
 
 
+def test_a_place_of_several_settings_ends_in_a_comma_in_the_sentence_alone():
+    errors = [pd.Series([level, level]) for level in (0.3, 0.1)]
+    found = in_outcome("x", ("A", errors[0]), ("B", errors[1]), "test_error", "d", "at m = 8, noise 1")
+    assert found.range == "at m = 8, noise 1" and "at m = 8, noise 1, where A errs" in found.sentence
+    rise = in_outcome("x", ("A", errors[0]), ("B", errors[1]), RISE, "d", "from 5 to 20 positions")
+    assert rise.sentence.startswith(
+        "From 5 to 20 positions the error of B rises by 10 points, that of A by 30: x gains 20"
+    )
+
+
 def test_what_was_cut_off_is_a_limit():
     steps = pd.Series([400.0, 400.0], index=[0, 1])
     few = pd.Series([20.0, 40.0], index=[0, 1])
@@ -132,4 +142,4 @@ def test_an_interval_that_contains_no_effect_claims_nothing():
     unsure = Answer("x", "factor", Ratio(1.3, 0.9, 1.8, 5), "examples", "a", "b", (1.0, 1.3), "d", "here")
     assert unsure.helps is None and "no saving in examples is shown" in unsure.sentence
     sure = Answer("x", "difference", Interval(0.1, 0.05, 0.15, 5), "risk", "a", "b", (0.1, 0.2), "d", "here")
-    assert sure.helps and sure.worth == "0.1 [0.05, 0.15] of risk"
+    assert sure.helps and sure.worth == "0.1 [0.05, 0.15] of risk" and sure.amount == "0.1 [0.05, 0.15]"

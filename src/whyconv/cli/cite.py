@@ -38,7 +38,11 @@ def cite(
         registry.load(file)
     claim = registry.known("claim", name)
     if claim is None:
-        found = _of_study(registry.find("study", name).name, folder, load or [])
+        if registry.known("study", name) is None:
+            known = (piece.name for kind in ("claim", "study") for piece in registry.pieces(kind))
+            near = ", ".join(registry.nearest(name, known))
+            raise UserError(f"there is no claim and no study {name!r}; nearest: {near}.")
+        found = _of_study(name, folder, load or [])
     elif folder is not None:
         raise UserError(f"--in {folder} was given, but {name} is a claim, which has no rows; leave it out.")
     else:

@@ -38,7 +38,8 @@ def compare(
         found = [{"study": name, "lines": frame.to_dict("records")} for name, frame in tables.items()]
         print(json.dumps(found, indent=2))
     else:
-        terminal.print_tables(tables)
+        names = {"first": str(first), "second": str(second)}
+        terminal.print_tables({name: frame.rename(columns=names) for name, frame in tables.items()})
 
 
 def _by_study(folder: Path, load: list[str]) -> dict[str, Run]:

@@ -5,21 +5,28 @@ from __future__ import annotations
 import shutil
 import textwrap
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any
 
 from whyconv.runner.forecast import forecast
+from whyconv.runs import Run
 from whyconv.studies import Study
 from whyconv.system import cores
 from whyconv.text import count, rough_duration
 
 
-def planned(study: Study, workers: int | None = None) -> dict[str, Any]:
-    """The grid of a study, the trials it plans, and the forecast, as if nothing had been run yet."""
+def planned(study: Study, workers: int | None = None, preset: str = "quick") -> dict[str, Any]:
+    """The grid of a study, the trials it plans, and the forecast, as if nothing had been run yet.
+
+    Arms that differ from the preset's have names that say the change.
+    """
     points = study.plan({})
+    run = Run(study, points, {}, Path(), "", preset)
     guess = forecast(study.outlook(), workers or cores())
     grid: dict[str, list[Any]] = {}
     for point in points:
-        for label, value in point.labels.items():
+        for label, plain in point.labels.items():
+            value = run.arm_names.get(plain, plain) if label == "arm" else plain
             if value not in grid.setdefault(label, []):
                 grid[label].append(value)
     return {
@@ -27,7 +34,7 @@ def planned(study: Study, workers: int | None = None) -> dict[str, Any]:
         "grid": grid, "seeds": study.seeds, "adaptive": study.adaptive, "first_trials": len(points),
         "trials": guess.trials, "seconds": round(guess.seconds, 1),
         "seconds_slow": round(guess.seconds_limit, 1), "workers": guess.workers,
-        "memory_bytes": round(guess.memory), "unjudged": study.unjudged(),
+        "memory_bytes": round(guess.memory), "unjudged": study.unjudged(), "changed": run.uncarried,
     }  # fmt: skip
 
 
@@ -47,6 +54,7 @@ def described(plans: Iterable[Mapping[str, Any]], where: Iterable[str] = ()) -> 
             between = "; " if any("," in str(value) for value in values) else ", "
             text = f"{label}: {between.join(map(str, values))}"
             lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ")
-        for text in (plan["data"], plan["unjudged"] and f"Shown, not judged: {plan['unjudged']}."):
+        unjudged = plan["unjudged"] and f"Shown, not judged: {plan['unjudged']}."
+        for text in (plan["changed"], plan["data"], unjudged):
             lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="  ") if text else []
     return "\n".join([*lines, *where, "Nothing was run, nothing written; without --dry-run it is."])

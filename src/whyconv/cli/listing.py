@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import json
 import shutil
@@ -24,18 +23,21 @@ from whyconv.text import count, rough_duration
 def one(name: str, slots: int | None = None) -> dict[str, Any]:
     """A paper's studies and claims; a study with its grid and forecast; any other piece with its settings.
 
+    All pieces of that name, or with that name after their paper's: ``fig4``.
     ``slots``: forecast the study on a cluster with so many, too.
     """
     pieces = [piece for kind in (*registry.KINDS, *registry.FUNCTIONS) for piece in registry.pieces(kind)]
-    found = [piece for piece in pieces if piece.name == name]
+    found = [piece for piece in pieces if piece.name == name] or [
+        piece for piece in pieces if piece.name.partition(".")[2] == name
+    ]
     if slots is not None and [piece.kind for piece in found] != ["study"]:
         raise UserError(f"--slots was given, but {name!r} is no study; leave it out, or name a study.")
     if not found and any(piece.name.partition(".")[0] == name for piece in pieces):
         return registry.everything(name)
     if not found:
-        close = difflib.get_close_matches(name, [piece.name for piece in pieces], n=3, cutoff=0.3)
-        hint = f"nearest: {', '.join(dict.fromkeys(close))}; " if close else ""
-        raise UserError(f"there is nothing named {name!r}; {hint}whyconv list shows all names.")
+        papers = (piece.name.partition(".")[0] for piece in pieces if "." in piece.name)
+        near = ", ".join(registry.nearest(name, [*papers, *(piece.name for piece in pieces)]))
+        raise UserError(f"there is nothing named {name!r}; nearest: {near}; whyconv list shows all names.")
     if len(found) > 1:
         return {"namesakes": [_one(piece) for piece in found]}
     return _one(found[0], slots)

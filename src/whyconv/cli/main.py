@@ -160,7 +160,7 @@ def run(
     for name in names[1:]:
         configure(name, preset, set_ or (), seeds)  # refuses bad settings before the first study runs
     if dry_run:
-        plans = [planned(configure(name, preset, set_ or (), seeds), workers) for name in names]
+        plans = [planned(configure(name, preset, set_ or (), seeds), workers, preset) for name in names]
         print(json_text(plans[0] if len(names) == 1 else plans) if as_json else described(plans, where))
         return
     options: dict[str, Any] = {"retry_failed": retry_failed, "fail_fast": fail_fast, "limit": limit}

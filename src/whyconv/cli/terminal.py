@@ -27,6 +27,8 @@ NAMED = 10
 PLAIN_WIDTH = 10_000
 GAP = 2
 """Spaces between two columns of a table."""
+READABLE = 16
+"""Characters of a column of words that still reads well."""
 COLOURS = {
     "holds": "green",
     "consistent": "green",
@@ -179,8 +181,8 @@ def print_tables(tables: Mapping[str, Any]) -> None:
 def print_table(frame: Any) -> None:
     """A data frame, with a dash for missing values.
 
-    In a narrow terminal headers wrap, and columns that do not fit follow below, next to the first column
-    again; elsewhere every line stays whole.
+    In a narrow terminal headers wrap, then words do; columns that do not fit even so follow below, next to
+    the first column again. Elsewhere every line stays whole.
     """
     console = Console()
     if not console.is_terminal:
@@ -196,6 +198,8 @@ def print_table(frame: Any) -> None:
             max(len(part) for part in (*head.split(), *(cell[: room // 2] for cell in cells), "–"))
             for head, *cells in columns
         ]
+    if sum(widths) + GAP * (len(widths) - 1) > room:
+        widths = _narrowed(columns, widths, room - GAP * (len(widths) - 1)) or widths
     for block in _blocks(widths, room):
         table = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
         for place in block:
@@ -203,6 +207,26 @@ def print_table(frame: Any) -> None:
         for line in lines:
             table.add_row(*(safe(line[place]) for place in block))
         console.print(table)
+
+
+def _narrowed(columns: Sequence[Sequence[str]], widths: Sequence[int], room: int) -> list[int]:
+    """Widths that fit, the widest column made narrower first; empty if columns would be too narrow to read.
+
+    >>> _narrowed([["what", "a mean"], ["first", "0.25 [0.20, 0.30] of " * 4]], [6, 80], 46)
+    [6, 40]
+    """
+    least = [
+        min(width, max(READABLE, *(len(word) for cell in cells for word in cell.split())))
+        for cells, width in zip(columns, widths, strict=True)
+    ]
+    if sum(least) > room:
+        return []
+    found = list(widths)
+    while (over := sum(found) - room) > 0:
+        place = max((p for p in range(len(found)) if found[p] > least[p]), key=lambda p: found[p])
+        second = max((width for p, width in enumerate(found) if p != place), default=0)
+        found[place] = max(least[place], min(found[place] - 1, max(second, found[place] - over)))
+    return found
 
 
 def _blocks(widths: Sequence[int], room: int) -> list[list[int]]:

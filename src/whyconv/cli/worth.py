@@ -36,9 +36,20 @@ def worth(
     if as_json:
         print(json.dumps(records, indent=2, allow_nan=False))
     elif records:
-        terminal.print_table(pd.DataFrame(shown(runs)))
+        terminal.print_table(pd.DataFrame([_line(each) for each in shown(runs)]))
         print("Above 1 x, or above 0 points, a prior helps. Sentences and commands: --json, or the report.")
     else:
         print(NOTHING)
     if found.problems:
         raise typer.Exit(1)
+
+
+def _line(found: dict[str, str]) -> dict[str, str]:
+    """Four columns, which fit into 80 characters."""
+    unit = "" if found["worth"].endswith("points") else f" in {found['in']}"
+    return {
+        "prior": found["prior"],
+        "worth": f"{found['worth']}{unit}",
+        "where": f"{found['where']}; {found['data']}",
+        "study": found["study"],
+    }

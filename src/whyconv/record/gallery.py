@@ -7,7 +7,7 @@ record by ``make gallery``; a page names the digest of its rows.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from whyconv.runs import Run
 from whyconv.settings import configure
 from whyconv.spec import digest
 from whyconv.studies import Study
+from whyconv.studies.answers import words
 from whyconv.text import count, duration, rough_duration, seeds
 
 FOLDER = "docs/gallery"
@@ -65,11 +66,12 @@ def write(root: Path) -> None:
     made = {place / "README.md"}
     for entry in found:
         drawings = dict(figures(entry.run)) if entry.run else {}
-        pictures = dict(pictured(entry))
-        for name, svg in {**drawings, **pictures}.items():
+        pictures = list(pictured(entry))
+        captions = {name: caption for name, caption, _ in pictures}
+        for name, svg in {**drawings, **{name: svg for name, _, svg in pictures}}.items():
             write_whole(place / name, svg.encode())
-        write_whole(place / f"{entry.name}.md", page(entry, list(drawings), list(pictures), wanted).encode())
-        made |= {place / name for name in (*drawings, *pictures, f"{entry.name}.md")}
+        write_whole(place / f"{entry.name}.md", page(entry, list(drawings), captions, wanted).encode())
+        made |= {place / name for name in (*drawings, *captions, f"{entry.name}.md")}
     write_whole(place / "README.md", index(found, wanted).encode())
     for old in set(place.iterdir()) - made:
         old.unlink()
@@ -83,15 +85,19 @@ def figures(run: Run) -> Iterator[tuple[str, str]]:
         yield f"{run.study.name}-{number}.svg", _small(files(chart).svg)
 
 
-def pictured(entry: Entry) -> Iterator[tuple[str, str]]:
-    """The pictures of the problem, as it was run or as its first preset is; equal ones share a file."""
+def pictured(entry: Entry) -> Iterator[tuple[str, str, str]]:
+    """File, caption and SVG of the problem's pictures, as it was run or as its first preset is.
+
+    Equal pictures share a file.
+    """
     try:
         study = entry.run.study if entry.run else configure(entry.name, next(iter(entry.study.presets)))
         found = study.pictures()
     except UserError:  # images that are not here
         found = {}
-    for svg in map(_small, found.values()):
-        yield f"problem-{digest(svg)[:8]}.svg", svg
+    for caption, drawn in found.items():
+        svg = _small(drawn)
+        yield f"problem-{digest(svg)[:8]}.svg", caption, svg
 
 
 def _small(svg: str) -> str:
@@ -99,7 +105,7 @@ def _small(svg: str) -> str:
     return re.sub(r"-?\d+\.\d\d+", lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), svg) + "\n"
 
 
-def page(entry: Entry, drawings: list[str], pictures: list[str], wanted: list[Wanted]) -> str:
+def page(entry: Entry, drawings: list[str], pictures: Mapping[str, str], wanted: list[Wanted]) -> str:
     """The page of a study, as Markdown."""
     study, run = entry.study, entry.run
     lines = [f"# {study.title}", f"`{entry.name}` · {study.reference}"]
@@ -111,7 +117,7 @@ def page(entry: Entry, drawings: list[str], pictures: list[str], wanted: list[Wa
         if run.answers[1:]:
             lines.append("\n".join(f"- {answer.sentence}" for answer in run.answers[1:]))
     lines += ["## The problem", study.summary() + _words(study)]
-    lines += [f"![The problem]({name})" for name in pictures]
+    lines += [f"![The problem]({name})\n\n*{caption}.*" for name, caption in pictures.items()]
     lines += ["## How it is judged", study.criterion, f"Control: {study.broken}"]
     if run is not None and entry.kept is not None:
         lines += [f"## {title}\n\n{_table(frame)}" for title, frame in run.tables.items() if len(frame)]
@@ -209,15 +215,13 @@ def table(wanted: list[Wanted] | None = None) -> str:
 
 def worths(found: list[Entry]) -> str:
     """What priors are worth by the recorded rows, as README shows it: the first answer of every study."""
-    lines = ["| prior | worth | in | where | study |", "|---|---|---|---|---|"]
+    lines = ["| prior | worth | in | where | data | study |", "|---|---|---|---|---|---|"]
     for entry in found:
         for answer in (entry.run.answers if entry.run and entry.run.judgement else [])[:1]:
             if answer.known:
                 link = f"[`{entry.name}`]({FOLDER}/{entry.name}.md)"
-                unit = answer.unit.replace("_", " ")
-                lines.append(
-                    f"| {answer.prior} | {answer.worth} | {unit} | {answer.range.strip(', ')} | {link} |"
-                )
+                parts = (answer.prior, answer.amount, words(answer.unit), answer.range, answer.data, link)
+                lines.append(f"| {' | '.join(parts)} |")
     return "\n".join(lines)
 
 

@@ -50,8 +50,7 @@ def beside(made: Section, run: Run, before: Sequence[Run]) -> Section:
     first = next((each for each in before if each.study.name == run.study.name), None)
     if first is None:
         return made
-    names = [" ".join(filter(None, (each.preset, each.variant))) for each in (first, run)]
-    table = compared(first, run).rename(columns={"first": names[0], "second": f"{names[1]} (this run)"})
+    table = compared(first, run).rename(columns={"first": "first run", "second": "this run"})
     return replace(made, tables={"Two runs side by side": table, **made.tables})
 
 
@@ -131,9 +130,7 @@ def section(
         rows=sum(key in run.rows for key in keys),
         failed=run.failed,
         tracebacks={line: text for text, line in first.items()},
-        rule=f"Changed by hand: {run.variant}. {run.uncarried} Otherwise: {remarks}"
-        if run.variant
-        else remarks,
+        rule=f"{run.uncarried} Otherwise: {remarks}" if run.uncarried else remarks,
     )
 
 

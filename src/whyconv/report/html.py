@@ -162,29 +162,30 @@ def _study(section: Section, anchor: str) -> dict[str, Any]:
     }
 
 
-def _lead(page: Page) -> list[tuple[str, bool]]:
-    """The opening sentences of the report, each with whether it is alarming."""
-    lead = [(tally(page.claims), False)] if page.claims else []
+def _lead(page: Page) -> list[tuple[str, str]]:
+    """The opening sentences of the report, each with its colour if it needs one: *amber* or *alarm*."""
+    lead = [(tally(page.claims), "")] if page.claims else []
     if page.sections:
         studies = count(len(page.sections), "study", "studies")
         rows = count(sum(section.rows for section in page.sections), "finished trial")
-        lead.append((f"{studies} with {rows}.", False))
+        lead.append((f"{studies} with {rows}.", ""))
     waiting = [section for section in page.sections if section.progress]
     if waiting:
         words = ", ".join(f"{section.progress} of {section.study}" for section in waiting[:3])
-        lead.insert(0, (f"Not finished: {words}.", True))
+        words += f" and {len(waiting) - 3} more" if len(waiting) > 3 else ""
+        lead.insert(0, (f"Not finished: {words}.", "amber"))
     judged = [section.judgement for section in page.sections if section.judgement is not None]
     verdicts = [(each.evidence.verdict, each.control.verdict) for each in judged]
     faults = Counter(map(fault, page.claims))
     faults.update(control_fault(*pair) for pair in verdicts if pair != OPEN)
     del faults[""]
-    lead += [(f"{count(number, 'control')} {words}.", True) for words, number in faults.items()]
+    lead += [(f"{count(number, 'control')} {words}.", "alarm") for words, number in faults.items()]
     if OPEN in verdicts:
         who = count(verdicts.count(OPEN), "study is", "studies are")
-        lead.append((f"{who} undecided, as is the control.", False))
+        lead.append((f"{who} undecided, as is the control.", ""))
     elif not faults and (judged or any(claim.get("control_verdict") for claim in page.claims)):
-        lead.append(("Every control, broken on purpose, gave another verdict.", False))
-    return lead or [("There is nothing to report yet.", False)]
+        lead.append(("Every control, broken on purpose, gave another verdict.", ""))
+    return lead or [("There is nothing to report yet.", "")]
 
 
 def _anchors(sections: Sequence[Section]) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any, get_args
 
@@ -15,12 +16,14 @@ from whyconv.report.notation import prose
 from whyconv.text import labelled
 from whyconv.verdict import Verdict
 
+_INTERVAL = re.compile(r"(?<=[\d∞f]), (?=[−-]?[\d∞i][\d.e,−-]*\])")
+"""The middle of an interval: a line breaks before ``[2, 3]``, not inside it."""
 MEANINGS: Mapping[str, str] = {
     "holds": "Exact: the statement was computed and is true at the sizes named.",
     "consistent": "Statistical: what was measured agrees with the statement, on the range measured.",
     "holds as corrected": "The paper’s wording fails, a corrected one holds; the numbers show both.",
     "vacuous": "True, but it says nothing at these sizes, as when a probability is bounded by more than 1.",
-    "undecided": "The interval straddles the threshold; more repetitions could decide.",
+    "undecided": "An interval contains its threshold (more repetitions may decide), or no size fits.",
     "fails": "The statement is false at the sizes named, or the measurement contradicts it.",
     "error": "A check or a solver could not decide, and reports why; the statement remains open.",
 }
@@ -73,7 +76,9 @@ def cells(frame: pd.DataFrame) -> Iterator[list[Any]]:
 
 def _plain(value: Any) -> Any:
     if isinstance(value, Estimate):
-        return value.cell
+        value = value.cell
+    if isinstance(value, str):
+        return _INTERVAL.sub(",\xa0", value)
     return value.item() if hasattr(value, "item") else value
 
 

@@ -8,7 +8,7 @@ without it. Both carry their interval; the sentence is made from the numbers whe
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, inf, isfinite, isnan, nan
 from typing import Any, Literal
 
@@ -19,7 +19,7 @@ from whyconv.measure.intervals import Interval, mean_interval, paired_difference
 
 Kind = Literal["factor", "difference"]
 RISE = "rise of the test error"
-SHARES = {"test_error": "errs on", "accuracy": "is right on", RISE: "errs more, by"}
+SHARES = {"test_error": "errs on", "accuracy": "is right on", RISE: ""}
 """How outcomes that are shares of examples are said."""
 LARGER_IS_BETTER = ("accuracy", "alignment")
 ALL_THREE = "locality, sharing and pooling"
@@ -65,12 +65,18 @@ class Answer:
         return self.low > nothing
 
     @property
-    def worth(self) -> str:
-        """Value and interval in short: ``22 [13, 40] x``, ``at least 27 x``, ``33 [30, 36] points``."""
+    def amount(self) -> str:
+        """Value and interval: ``22 [13, 40] x``, ``at least 27 x``, ``33 [30, 36] points``, ``0.2``."""
         if self.kind == "factor":
             return f"{_factor(self.value, self.low, self.high, self.found.count)} x"
-        scale, unit = (100.0, " points") if self.unit in SHARES else (1.0, f" of {words(self.unit)}")
-        return f"{_spread(scale * self.value, scale * self.low, scale * self.high, self.found.count)}{unit}"
+        scale, points = (100.0, " points") if self.unit in SHARES else (1.0, "")
+        return f"{_spread(scale * self.value, scale * self.low, scale * self.high, self.found.count)}{points}"
+
+    @property
+    def worth(self) -> str:
+        """The same, with its unit if the amount does not say what it is of: ``0.2 of risk``."""
+        named = self.kind == "factor" or self.unit in SHARES
+        return self.amount if named else f"{self.amount} of {words(self.unit)}"
 
     @property
     def sentence(self) -> str:
@@ -111,14 +117,20 @@ class Answer:
 
     def _difference_said(self) -> str:
         given, without = (float(level) for level in self.levels if not isinstance(level, SampleComplexity))
-        if (verb := SHARES.get(self.unit)) is not None:
+        place = f"{self.range}," if "," in self.range else self.range
+        if self.unit == RISE:
             said = (
-                f"{self.given} {verb} {_percent(given)} {self.range} where {self.without} {verb} "
+                f"{self.range[0].upper()}{self.range[1:]} the error of {self.given} rises by "
+                f"{100 * given:.2g} points, that of {self.without} by {100 * without:.2g}"
+            )
+        elif (verb := SHARES.get(self.unit)) is not None:
+            said = (
+                f"{self.given} {verb} {_percent(given)} {place} where {self.without} {verb} "
                 f"{_percent(without)}"
             )
         else:
             said = (
-                f"{self.given} has {words(self.unit)} {given:.3g} {self.range} where {self.without} has "
+                f"{self.given} has {words(self.unit)} {given:.3g} {place} where {self.without} has "
                 f"{without:.3g}"
             )
         if self.found.count == 1:
@@ -140,10 +152,7 @@ class Answer:
         if self.helps:
             return self.worth
         flipped = Interval(-self.value, -self.high, -self.low, self.found.count)
-        scale, unit = (100.0, " points") if self.unit in SHARES else (1.0, f" of {words(self.unit)}")
-        return (
-            f"{_spread(scale * flipped.mean, scale * flipped.low, scale * flipped.high, flipped.count)}{unit}"
-        )
+        return replace(self, found=flipped).worth
 
 
 def in_examples(

@@ -38,7 +38,7 @@ class Order(NamedTuple):
 
 
 class Sequence(ImageTask, name="sequence"):
-    """Images of n digits side by side; the label is the parity of three of them.
+    """Images of n digits side by side; the label is the parity of some of them, usually three.
 
     An input is 24 x 8n pixels, standardised over all training digits; y = +1 if the sum of the ``counted``
     digits is even, else -1.

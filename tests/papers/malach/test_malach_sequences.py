@@ -3,8 +3,10 @@
 import numpy as np
 import pandas as pd
 import pytest
+from training import NoCheckpoint
 
 from whyconv.errors import UserError
+from whyconv.execution import execute
 from whyconv.papers.malach.studies.fig4 import middle
 from whyconv.papers.malach.studies.lcn_advantage import QUARTER, RESTARTED
 from whyconv.settings import configure
@@ -135,6 +137,28 @@ def test_readings_of_the_paper_are_options():
             told = study.remarks()
             assert ("8 pixels" in told) == (stride == "digit")
             assert ("at every window" in told) == (reading == "window")
+
+
+@pytest.mark.long
+def test_a_pixel_of_shift_is_felt_by_kernels_that_step_by_a_digit_and_hardly_with_pooling(tmp_path):
+    lost = {}
+    for name, changes in {"paper": {}, "pooled": {"stride": "pixel", "pool": 8}}.items():
+        study = configure("malach.fig3", "quick", {"digits": [5, 9], "task.images": "digits", **changes}, 1)
+        first = next(cell for cell in study.cells() if cell.labels == {"arm": "CNN", "n": 5})
+        (point,) = first.points()
+        result, _ = execute(point.trial, lambda share: None, NoCheckpoint())
+        assert result["test_error"] < 0.25
+        lost[name] = result["test_error_shift_1"] - result["test_error"]
+    assert lost["paper"] > 0.2 and lost["pooled"] < lost["paper"] / 3
+
+
+def test_pooling_leaves_the_trials_of_the_paper_as_they_are():
+    plain, pooled = (
+        configure("malach.fig3", "quick", {"stride": "pixel", "pool": pool}).plan({}) for pool in (1, 8)
+    )
+    same = {each.trial.key for each in plain} & {each.trial.key for each in pooled}
+    assert same == {each.trial.key for each in plain if each.labels["arm"].startswith("FCN")}
+    assert "pool" not in plain[0].trial.canonical()["network"]
 
 
 def test_what_is_not_the_papers_experiment_is_shown_and_not_judged():

@@ -54,7 +54,7 @@ def examples(seed: int = 1, each: int = 4) -> str:
     for label, top in ((1, 118), (-1, 266)):
         name, sign = ("positive", "+1") if label > 0 else ("negative", "−1")
         parts.append(
-            text(0, top - 10, f"{name} images", f"strong {name}") + text(134, top - 10, f"y = {sign}", "math")
+            text(0, top - 10, f"{name} images", f"strong {name}") + text(164, top - 10, f"y = {sign}", "math")
         )
         for number in range(each):
             parts += _image(number * step, top, draw(rng, label))
@@ -87,7 +87,7 @@ def architecture(seed: int = 1) -> str:
     heads = (
         (158, "k filters", "w_i"),
         (262, "responses", "σ(w_i · x[j])"),
-        (364, "maximum", "{over} j"),
+        (364, "max", "{over} j"),
         (440, "readout", "a_i"),
     )
     for centre, head, symbol in heads:

@@ -82,7 +82,7 @@ class Figure4(GridStudy, name="brutzkus.fig4"):
             return found
         first, last = self.positions[0], self.positions[-1]
         (name, rise), (pooled, less) = ((arm, each.dropna()) for arm, each in rises.items())
-        where = f"at {last} positions than at {first},"
+        where = f"from {first} to {last} positions"
         gain = in_outcome(ALL_THREE, (name, rise), (pooled, less), RISE, self.on(), where)
         return [gain, *found]
 

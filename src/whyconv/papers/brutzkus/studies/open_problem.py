@@ -96,7 +96,7 @@ class OpenProblem(GridStudy):
         """Against the MLP at the last level and at the paper's own, with the most examples."""
         found, m = [], self.m[-1]
         for level in (self.levels[-1], self.levels[0]) if len(table) else ():
-            where = f"at m = {m}, {self.axis} {level:g},"
+            where = f"at m = {m}, {self.axis} = {level:g}"
             step, place = Step(ALL_THREE, MLP, CONV_POOL), {self.knob: level, "m": m}
             one = compared(table, step, self.outcome, self.on(), place, where)
             found += [one] if one else []
@@ -130,7 +130,7 @@ class OpenProblem(GridStudy):
         """Error against the level, at the largest m."""
         part = table[table["m"] == self.m[-1]] if len(table) else table
         chart = curves(
-            part, self.knob, "test_error", title=f"{self.title}, m = {self.m[-1]}", x_title=self.axis,
+            part, self.knob, "test_error", title=f"Test error at m = {self.m[-1]}", x_title=self.axis,
             y_title="test error", arms=list(self.arms), controls=[MLP],
         )  # fmt: skip
         return {"Test error": chart}

@@ -36,7 +36,8 @@ class SequenceStudy(ImageStudy):
 
     Readings of what the paper leaves open. ``stride``: the 24 x 24 kernels step by a *digit* (8 pixels, n - 2
     windows) or by a *pixel*. ``reading`` of "1024 neurons" for CNN and LCN: *window*, that many channels at
-    every window; *all*, that many activations in all. ``neurons`` is the number.
+    every window; *all*, that many activations in all. ``neurons`` is the number. ``pool``: CNN and LCN take
+    the maximum over so many neighbouring windows (1, as in the paper: every window has its own readout).
     """
 
     outcome: ClassVar[str] = "accuracy"
@@ -59,6 +60,7 @@ class SequenceStudy(ImageStudy):
     neurons: int = Field(1024, ge=1, le=100_000)
     stride: Literal["digit", "pixel"] = "digit"
     reading: Literal["window", "all"] = "window"
+    pool: int = Field(1, ge=1, le=10_000)
     shifts: tuple[int, ...] = (1, 2, 4)
     seeds: int = Field(3, ge=1, le=10_000)
 
@@ -78,7 +80,7 @@ class SequenceStudy(ImageStudy):
         name = "deep-cnn" if arm == CNN else "deep-lcn"
         return {
             "name": name, "channels": [channels], "kernel": [ROWS, WINDOW * COLUMNS], "stride": [ROWS, step],
-            "padding": "valid",
+            "padding": "valid", "pool": self.pool,
         }  # fmt: skip
 
     def cells(self) -> Iterator[Cell]:
@@ -126,10 +128,11 @@ class SequenceStudy(ImageStudy):
         )
         stride = "a digit (8 pixels)" if self.stride == "digit" else "one pixel"
         neurons = "at every window" if self.reading == "window" else "in all"
+        pooled = f", pooled over {self.pool} windows" if self.pool > 1 else ""
         return (
             f"{described(self.task)} Parity of {counted}; {self.m:,} sequences in every epoch. Readings of "
             f"what the paper leaves open: kernels of 24 x 24 step by {stride}; the {self.neurons} neurons of "
-            f"CNN and LCN are {neurons}; digits are cut to 24 x 8 by {self.task.cut}; "
+            f"CNN and LCN are {neurons}{pooled}; digits are cut to 24 x 8 by {self.task.cut}; "
             f"{training(self.learner)}; {self.rule}"
         )
 
