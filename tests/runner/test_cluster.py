@@ -1,7 +1,10 @@
 """A real scheduler and real workers on this machine: the rows are those of the local pool, byte for byte."""
 
 import json
+import socketserver
+import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -31,7 +34,8 @@ pytestmark = pytest.mark.filterwarnings(
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     """A scheduler and a worker of two threads; its scratch is on the same disk."""
-    made = Cluster(tmp_path_factory.mktemp("dask"))
+    room = tmp_path_factory.mktemp("dask")
+    made = Cluster(room, FAKE_BEGUN=str(room / "begun"))
     made.worker(2)
     yield made
     made.close()
@@ -173,10 +177,12 @@ def test_a_deadline_ends_running_trials_and_the_next_run_goes_on(tmp_path, place
     assert (again.ran, again.total) == (0, 2)
 
 
-def test_a_trial_that_hangs_is_ended_on_its_node(tmp_path, place):
-    study = FakeGrid(does=("work", "hang"), ms=(10,), seeds=1)
+def test_a_trial_that_hangs_is_ended_on_its_node(tmp_path, place, cluster):
+    study = FakeGrid(does=("work", "hang"), ms=(11,), seeds=1)
     rows = complete(study, tmp_path, options(limit=1.5), place=place).rows
     assert {row.error for row in rows.values()} == {"", "hung: no progress for 1.5 s"}
+    begun = (cluster.room / "begun").read_text().split()
+    assert [begun.count(key) for key in rows] == [1, 1]
 
 
 @pytest.mark.long
@@ -217,6 +223,54 @@ def test_bad_addresses_are_refused_in_a_sentence(given, said, tmp_path, monkeypa
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr and done.stderr.count("\n") == 1
     assert not list(tmp_path.iterdir())
+
+
+@contextmanager
+def listening(answer=b""):
+    """The address of a service that is no scheduler: it sends this, or nothing."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.sendall(answer)
+            self.request.recv(1 << 16)  # until the other side hangs up
+            while self.request.recv(1 << 16):
+                pass
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads, server.block_on_close = True, False
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"tcp://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [(b"", "within 1 s; start one with"), (b"HTTP/1.1 400 Bad\r\n\r\n" * 9, "is no scheduler of Dask;")],
+    ids=["silent", "other"],
+)
+def test_a_service_that_is_no_scheduler_is_refused(answer, said, tmp_path, monkeypatch, whyconv):
+    """A client of Dask waits for one that is silent without end, and runs out of memory at the other."""
+    monkeypatch.setattr("whyconv.runner.cluster.connecting.CONNECT_SECONDS", 1.0)
+    with listening(answer) as where:
+        done = whyconv("run", "brutzkus.fig3a", "--cluster", where, "--out", tmp_path / "new")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1) and f"{where} {said}" in done.stderr
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_address_of_a_worker_is_refused(tmp_path, place, whyconv):
+    (worker,) = place._members.threads
+    done = whyconv("run", "brutzkus.fig3a", "--cluster", worker, "--out", tmp_path / "new")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert f"{worker} is a worker of Dask and no scheduler; start" in done.stderr
+
+
+def test_a_client_that_is_closed_is_refused(cluster):
+    from distributed import Client
+
+    with Client(cluster.address, set_as_default=False) as client:
+        pass
+    with pytest.raises(UserError, match=r"give .* a distributed.Client that is connected"), connected(client):
+        pass
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"address": 7}', '{"address": "ucx://a:1"}', "[" * 10_000])

@@ -47,7 +47,7 @@ class Chunk:
     name: str
     jobs: list[Job]
     address: str
-    """The worker it was meant for; Dask may have moved it since."""
+    """The worker that runs it."""
     future: Any = None
     sent: float = field(default_factory=time.monotonic)
 

@@ -9,9 +9,10 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from whyconv.errors import UserError
+from whyconv.errors import UserError, said
 from whyconv.runner.cluster.addresses import Address, ClusterFile, named
-from whyconv.runner.cluster.members import Members
+from whyconv.runner.cluster.asking import START, require_scheduler
+from whyconv.runner.cluster.members import ANSWER_SECONDS, Members
 from whyconv.runner.cluster.place import DaskPlace
 
 if TYPE_CHECKING:
@@ -41,7 +42,9 @@ def reached(cluster: Given) -> DaskPlace:
     """Connect, wait for a worker, and compare versions; refused in a sentence."""
     require_dask()
     if not isinstance(cluster, str | Path):
-        return _placed(_clients_own(cluster), None, cluster.scheduler.address, lambda: None, CONNECT_SECONDS)
+        client = _clients_own(cluster)
+        where: str = client.scheduler.address  # type: ignore[reportOptionalMemberAccess]
+        return _placed(client, None, where, lambda: None, CONNECT_SECONDS)
     found = named(cluster)
     if isinstance(found, ClusterFile):
         from whyconv.runner.cluster.starting import started
@@ -61,10 +64,10 @@ def require_dask() -> None:
 def _clients_own(cluster: Given) -> Client:
     from distributed import Client
 
-    if not isinstance(cluster, Client) or cluster.asynchronous:
+    if not isinstance(cluster, Client) or cluster.asynchronous or cluster.status != "running":
         raise UserError(
             f"cluster = {cluster!r:.80} was given; give the address of a scheduler, a file, or a "
-            "distributed.Client that is not asynchronous."
+            "distributed.Client that is connected and not asynchronous."
         )
     return cluster
 
@@ -80,13 +83,11 @@ def _client(at: Address) -> Client:
             f"--cluster {at.url} was given, but no certificate: set DASK_DISTRIBUTED__COMM__TLS__CA_FILE and "
             "those of the client (docs/cluster.md)."
         )
+    require_scheduler(at.url, CONNECT_SECONDS)
     try:
         return Client(at.url, timeout=CONNECT_SECONDS, set_as_default=False, name="whyconv")
     except (OSError, TimeoutError, ValueError, RuntimeError) as error:
-        raise UserError(
-            f"no scheduler answers at {at.url} ({_first_line(error)}); start one with dask scheduler, or "
-            "give the address that it prints."
-        ) from None
+        raise UserError(f"the scheduler {at.url} answers no more ({said(error)}); {START}") from None
 
 
 def _placed(client: Client, what: str | None, where: str, stop: Any, patience: float) -> DaskPlace:
@@ -95,21 +96,13 @@ def _placed(client: Client, what: str | None, where: str, stop: Any, patience: f
         try:
             client.wait_for_workers(1, timeout=patience)
         except TimeoutError:
-            how = (
-                "start one with"
-                if what is None
-                else "look at the queue, or wait longer with wait in that file;"
-            )
-            hint = f"{how} dask worker {where} --nthreads N" if what is None else how.rstrip(";")
+            start = f"start one with dask worker {where} --nthreads N"
+            hint = start if what is None else "look at the queue, or wait longer with wait in that file"
             raise UserError(f"{where} has no worker after {patience:.0f} s; {hint}.") from None
-        members.look()
+        members.look(ANSWER_SECONDS)
         members.admit()
         return DaskPlace(client, where, members, stop)
     except BaseException:
         with suppress(Exception):
             stop()
         raise
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")[:200]

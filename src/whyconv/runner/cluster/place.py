@@ -1,8 +1,8 @@
 """The place on a Dask cluster: the coordinator's queue here, chunks of it at the workers.
 
 Dask is told of a few chunks per slot, never of the plan, so that its scheduler has the same to do however
-many trials wait. It moves the chunks of a dead worker to others; a trial may then begin twice, and the first
-outcome counts. Rows are written by the coordinator alone.
+many trials wait. The chunks of a worker that is dead or silent are taken back and handed to others; a trial
+may then begin twice, and the first outcome counts. Rows are written by the coordinator alone.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ if TYPE_CHECKING:
 
 DEATHS = 8
 """A trial has failed after the deaths of more Dask workers; some are lost every day for other reasons."""
+FAILURES = 3
+"""A worker that fails so often in a row, for another reason than a trial, gets no more work."""
 GATHER_SECONDS = 20.0
 """Look after the other chunks again if results do not arrive within this time."""
 AGAIN_SECONDS = 0.1
@@ -70,6 +72,8 @@ class DaskPlace:
         self._asked = 0.0
         self._progress: dict[str, dict[str, float]] = {}
         self._deaths: Counter[str] = Counter()
+        self._failures: Counter[str] = Counter()
+        """How often in a row a worker could not run trials, by its address."""
         self._notes: deque[str] = deque(maxlen=100)
         self._sent: Sent | None = None
         self._topic = f"whyconv-{uuid4().hex}"
@@ -81,7 +85,9 @@ class DaskPlace:
         del workers
         self.clear()
         self._sent = Sent(self._client, errand)
+        self._sent.carry(self._members.threads)
         self._deaths.clear()
+        self._failures.clear()
 
     def start(self, errand: Errand, workers: int) -> None:
         """Nothing: nodes start processes when there is work."""
@@ -170,7 +176,7 @@ class DaskPlace:
         order = {"name": name, "topic": self._topic, "trials": jobs, **self._sent.order}
         chunk.future = self._client.submit(
             seats.perform, json.dumps(order).encode(), self._sent.cargo, key=name, pure=False,
-            workers=[address], allow_other_workers=True,
+            workers=[address],  # and no other: to Dask, one that is silent looks idle
         )  # fmt: skip
         self._chunks[name] = chunk
         chunk.future.add_done_callback(lambda future: self._ended.put(future.key))
@@ -192,6 +198,8 @@ class DaskPlace:
                 outcomes += self._lost(chunk)
             else:
                 self._put_back(chunk)
+        if not gone and self._sent is not None:
+            self._sent.carry(self._members.threads)
         return outcomes
 
     def _lost(self, chunk: Chunk) -> list[Outcome]:
@@ -237,7 +245,8 @@ class DaskPlace:
             else:  # its result was on a worker that died, and is being made again
                 self._again.append(chunk.name)
         for chunk, result in zip(good, self._gathered(good), strict=False):
-            outcomes += self._received(chunk, result)
+            if chunk.name in self._chunks:  # not taken back meanwhile
+                outcomes += self._received(chunk, result)
         return outcomes
 
     def _names(self, seconds: float) -> list[str]:
@@ -271,14 +280,14 @@ class DaskPlace:
 
     def _received(self, chunk: Chunk, result: dict[str, Any]) -> list[Outcome]:
         self._drop(chunk)
-        if why := result.get("error"):
-            raise UserError(why)
-        if address := result.get("refused"):
+        if why := result.get("refused") or self._broken(chunk, result):
             self._put_back(chunk)
-            if address in self._members.refused:  # Dask may still move chunks there
-                return []
-            self._members.refuse(address, result["why"])
-            return self._recall(address, result["why"])
+            self._members.refuse(chunk.address, why)
+            return self._recall(chunk.address, why)
+        if "error" in result:
+            self._put_back(chunk)
+            return []
+        del self._failures[chunk.address]
         if result["printed"]:
             self._keep_printed(result["printed"])
         outcomes = [Outcome(**each) for each in result["outcomes"]]
@@ -288,6 +297,14 @@ class DaskPlace:
         self._open -= ended
         self._put_back(chunk)  # what a closing worker did not begin
         return fresh
+
+    def _broken(self, chunk: Chunk, result: Mapping[str, Any]) -> str:
+        """Why a worker gets no more work, in a clause; empty if it may try again."""
+        if (error := result.get("error")) is None:
+            return ""
+        self._failures[chunk.address] += 1
+        broken = self._failures[chunk.address] >= FAILURES
+        return f"failed {FAILURES} times ({error.rstrip('.')})" if broken else ""
 
     def _failed(self, chunk: Chunk, error: BaseException | None) -> list[Outcome]:
         """Dask gave a chunk up: it killed several workers, or cannot be run at all."""
