@@ -248,7 +248,7 @@ def test_the_client_is_killed(tmp_path, cluster, wanted, begun):
 def test_a_hundred_random_kills_in_one_run(tmp_path, cluster, begun):
     """Of trials, of Dask workers, of nannies (each followed by another one)."""
     study, chance = FakeGrid(seeds=3000, sleep=0.05), random.Random(0)
-    complete(study, tmp_path / "wanted", options())
+    complete(study, tmp_path / "wanted", options(workers=12))
     nannies = [cluster.worker(1, nanny=True) for _ in range(4)]
     kills, over = Counter(), threading.Event()
 

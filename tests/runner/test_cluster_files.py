@@ -230,6 +230,14 @@ def test_tls(tmp_path, certificates, monkeypatch):
         names = ("ca-file", "client.cert", "client.key")
         pairs = zip(names, (ca, certificate, key), strict=True)
         given = {f"distributed.comm.tls.{name}": value for name, value in pairs}
+        for name, value, said in (
+            ("client.key", None, r"no certificate: set DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY \(docs"),
+            ("client.cert", "absent.pem", "certificates for tls://.* cannot be used .*No such file"),
+            ("client.key", str(tmp_path / "ca.key"), "certificates for tls://.* cannot be used .*MISMATCH"),
+        ):
+            wrong = {**given, f"distributed.comm.tls.{name}": value}
+            with dask.config.set(wrong), pytest.raises(UserError, match=said), connected(cluster.address):
+                pass
         with dask.config.set(given), connected(cluster.address) as place:
             rows = complete(FakeGrid(seeds=2), tmp_path / "out", options(), place=place).rows
         assert len(rows) == 4 and not (tmp_path / "new").exists()

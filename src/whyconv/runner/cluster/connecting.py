@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from importlib.util import find_spec
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
 
 CONNECT_SECONDS = 10.0
 """How long a scheduler may take to answer, and its first worker to be there."""
+
+AGAIN_SECONDS = 0.2
+"""How long to wait for other workers if all that were there went away."""
 
 Given = Any
 """An address, a file, a ``distributed.Client``, or a place that is open already."""
@@ -73,16 +77,12 @@ def _clients_own(cluster: Given) -> Client:
 
 
 def _client(at: Address) -> Client:
-    from dask import config
     from distributed import Client
 
     for name in ("distributed.client", "distributed.core", "distributed.comm"):
         logging.getLogger(name).setLevel(logging.CRITICAL)  # what goes wrong is said in a sentence of ours
-    if at.url.startswith("tls://") and not config.get("distributed.comm.tls.ca-file", None):
-        raise UserError(
-            f"--cluster {at.url} was given, but no certificate: set DASK_DISTRIBUTED__COMM__TLS__CA_FILE and "
-            "those of the client (docs/cluster.md)."
-        )
+    if at.url.startswith("tls://"):
+        _require_certificates(at.url)
     require_scheduler(at.url, CONNECT_SECONDS)
     try:
         return Client(at.url, timeout=CONNECT_SECONDS, set_as_default=False, name="whyconv")
@@ -90,17 +90,45 @@ def _client(at: Address) -> Client:
         raise UserError(f"the scheduler {at.url} answers no more ({said(error)}); {START}") from None
 
 
-def _placed(client: Client, what: str | None, where: str, stop: Any, patience: float) -> DaskPlace:
-    members = Members(client, where)
+def _require_certificates(url: str) -> None:
+    from dask import config
+    from distributed.security import Security
+
+    names = ("ca-file", "client.cert", "client.key")
+    if missing := [name for name in names if not config.get(f"distributed.comm.tls.{name}", None)]:
+        variables = (name.upper().replace("-", "_").replace(".", "__") for name in missing)
+        raise UserError(
+            f"--cluster {url} was given, but no certificate: set "
+            f"{', '.join(f'DASK_DISTRIBUTED__COMM__TLS__{each}' for each in variables)} (docs/cluster.md)."
+        )
     try:
-        try:
-            client.wait_for_workers(1, timeout=patience)
-        except TimeoutError:
-            start = f"start one with dask worker {where} --nthreads N"
-            hint = start if what is None else "look at the queue, or wait longer with wait in that file"
-            raise UserError(f"{where} has no worker after {patience:.0f} s; {hint}.") from None
-        members.look(ANSWER_SECONDS)
-        members.admit()
+        Security().get_connection_args("client")
+    except OSError as error:
+        raise UserError(
+            f"the certificates for {url} cannot be used ({said(error)}); see that the files that "
+            "DASK_DISTRIBUTED__COMM__TLS__... name are there and belong together (docs/cluster.md)."
+        ) from None
+
+
+def _await_worker(client: Client, what: str | None, where: str, patience: float) -> None:
+    try:
+        client.wait_for_workers(1, timeout=patience)
+    except TimeoutError:
+        start = f"start one with dask worker {where} --nthreads N"
+        hint = start if what is None else "look at the queue, or wait longer with wait in that file"
+        raise UserError(f"{where} has no worker after {patience:.0f} s; {hint}.") from None
+
+
+def _placed(client: Client, what: str | None, where: str, stop: Any, patience: float) -> DaskPlace:
+    members, deadline = Members(client, where), time.monotonic() + patience
+    try:
+        while not members.threads:  # workers may come and go meanwhile
+            _await_worker(client, what, where, patience)
+            members.look(ANSWER_SECONDS)
+            members.admit()
+            if not members.threads and time.monotonic() > deadline:
+                raise UserError(f"no worker of {where} answers; end those that are there, and start others.")
+            time.sleep(0 if members.threads else AGAIN_SECONDS)
         return DaskPlace(client, where, members, stop)
     except BaseException:
         with suppress(Exception):

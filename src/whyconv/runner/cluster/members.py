@@ -87,11 +87,6 @@ class Members:
                 f"{'; '.join(wrong[:3])}{more}: rows would not be comparable; install the same versions "
                 "there (requirements.lock), or stop it."
             )
-        if not self.threads:
-            raise UserError(
-                f"the worker {', '.join(list(found)[:3])} of {self._where} does not answer; end it and start "
-                "another one."
-            )
 
     async def _reports(self) -> dict[str, Any]:
         """What every worker tells of itself; an error in place of that if it cannot or does not answer."""
@@ -122,7 +117,8 @@ class Members:
     def look(self, seconds: float = 0.0) -> dict[str, bool]:
         """See who is there; the workers that were here before and are gone (True) or silent (False).
 
-        The scheduler's answer is awaited for so many seconds; what it answers later is seen by a later look.
+        The scheduler is asked about once a second, and its answer is seen by a later look; ``seconds``: ask
+        now, and wait so long.
         """
         if (there := self._answered(seconds)) is None:
             return {}
@@ -140,7 +136,7 @@ class Members:
         """The workers that the scheduler knows; None if it is not time to ask, or it has not answered yet."""
         now = time.monotonic()
         if self._question is None:
-            if now - self._looked < LOOK_SECONDS + len(self.threads) / 200:
+            if not seconds and now - self._looked < LOOK_SECONDS + len(self.threads) / 200:
                 return None
             self._question = self._ask()
         else:
