@@ -14,12 +14,17 @@ from dask_cluster import Cluster
 from runner_fakes import FakeGrid, FakeLearner, FakeSearch, FakeTask, completed, options
 
 import whyconv as package
+from whyconv.auditing import planted
+from whyconv.auditing.arms import FCN, LCN
+from whyconv.auditing.design import designed
+from whyconv.auditing.keeping import keep
 from whyconv.errors import UserError
+from whyconv.paths import run_folder, use_run_folder
 from whyconv.runner import environment
 from whyconv.runner.cluster import nodes
 from whyconv.runner.cluster.connecting import connected
 from whyconv.runner.coordinator import complete
-from whyconv.runner.events import Planned, Tick
+from whyconv.runner.events import Options, Planned, Tick
 from whyconv.runner.export import export
 from whyconv.runner.store import Store
 from whyconv.studies import Point
@@ -106,6 +111,27 @@ def test_studies_give_the_bytes_of_the_local_pool(name, tmp_path, cluster):
         for each in ("cluster", "local")
     ]
     assert described[0] == described[1] and len(described[0]) == 1
+
+
+@pytest.mark.long
+def test_the_data_of_an_audit_travel(tmp_path, cluster, place):
+    """Nodes have the bytes of the data and their digest, and nothing else of the folder."""
+    dataset = planted.planted("shift", 80, 12, 3, 0)
+    few = {"orders": 3, "order_steps": 5, "order_size": 20, "steps": 20, "seeds": 2, "extensions": 0}
+    few |= {"rates": (0.004,), "channels": 4, "windows": (3,), "sizes": (30, 60), "arms": (FCN, LCN)}
+    study = designed(dataset).model_copy(update=few)
+    before, found = run_folder(), {}
+    try:
+        for name, where in (("there", place), ("here", None)):
+            keep(dataset, tmp_path / name, study.task.data)
+            use_run_folder(tmp_path / name)
+            found[name] = complete(study, tmp_path / name, Options(preset="quick"), place=where).rows
+    finally:
+        use_run_folder(before)
+    assert found["there"] == found["here"] and len(found["here"]) > 10
+    assert all(row.status == "ok" for row in found["here"].values())
+    (sent,) = {path.read_bytes() for path in cluster.room.rglob("kept/data/*")}
+    assert sent == next((tmp_path / "here" / "data").iterdir()).read_bytes()
 
 
 @pytest.mark.long

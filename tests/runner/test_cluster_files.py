@@ -124,6 +124,17 @@ BAD = {
 }  # fmt: skip
 
 
+def test_the_script_is_shown_before_an_audit_too(file, tmp_path, whyconv):
+    rows = "\n".join(f"{n % 7},{n % 5},{n % 3},{n % 2}" for n in range(60))
+    (tmp_path / "data.csv").write_text(f"a,b,c,label\n{rows}\n")
+    words = ["audit", tmp_path / "data.csv", "--dry-run", "--out", tmp_path / "new", "--cluster"]
+    done = whyconv(*words, file(SLURM))
+    assert done.returncode == 0 and "#SBATCH --cpus-per-task=32" in done.stdout, done.stderr
+    done = whyconv(*words, file("kind: sun"))
+    assert (done.returncode, done.stdout) == (2, "") and "has the kind 'sun'" in done.stderr
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize(("text", "said"), BAD.values(), ids=BAD)
 def test_bad_files_are_refused_in_a_sentence(text, said, file, tmp_path, monkeypatch, whyconv):
     monkeypatch.chdir(tmp_path)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shlex
 import sys
+from collections.abc import Sequence
 from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, cast
@@ -15,6 +16,7 @@ from whyconv.auditing.bad_data import BadData
 from whyconv.cli import terminal
 from whyconv.cli.audit_screen import Shown, described, show, wrapped
 from whyconv.cli.cluster import Cluster, opened, require_one
+from whyconv.cli.cluster import described as cluster_described
 from whyconv.paths import given_path
 from whyconv.text import rough_duration
 
@@ -86,13 +88,14 @@ def audit(
     _require("--memory", memory, 1e6)
     named = [each.strip() for given in arms or () for each in given.split(",") if each.strip()] or None
     require_one(cluster, workers)
+    where = cluster_described(cluster, workers) if dry_run else []
     dataset = _read(data, label, x, groups, grid, channels, metric, pad, cut, memory)
     options: dict[str, Any] = {
         "metric": metric, "target": target, "minutes": minutes, "out": out, "workers": workers,
         "memory": memory, "arms": named,
     }  # fmt: skip
     if dry_run:
-        _tell(dataset, options, as_json)
+        _tell(dataset, options, as_json, where)
         return
     with opened(cluster, workers) as place:
         _run(dataset, {**options, "place": place}, as_json)
@@ -143,8 +146,8 @@ def _forget(folder: Path) -> None:
     print(f"Deleted: {', '.join(map(str, found))}." if found else f"{folder} keeps no copy of data.")
 
 
-def _tell(dataset: Dataset, options: dict[str, Any], as_json: bool) -> None:
-    """What was read, what looks odd, and what an audit would do."""
+def _tell(dataset: Dataset, options: dict[str, Any], as_json: bool, where: Sequence[str]) -> None:
+    """What was read, what looks odd, and what an audit would do ``where``."""
     from whyconv.auditing.asking import core_seconds, require_target, require_time, round_seconds
     from whyconv.auditing.design import chosen_metric, designed
     from whyconv.auditing.result import Described
@@ -184,10 +187,11 @@ def _tell(dataset: Dataset, options: dict[str, Any], as_json: bool) -> None:
         f"  networks: {', '.join(study.arms)}; windows of {_or(study.windows)}",
         f"  first the order test ({study.orders} random orders) and tuning, then rounds of about "
         f"{rough_duration(seconds)} until {options['minutes']:g} min are over or all is decided",
-        "Nothing was written.",
     ):
         for line in wrapped(text, 4):
             print(line)
+    for line in (*where, "Nothing was written."):
+        print(line)
 
 
 def _or(windows: tuple[int, ...]) -> str:
