@@ -313,7 +313,7 @@ def test_workers_and_a_cluster_are_one_too_many(whyconv):
 
 
 def test_a_cluster_without_workers_is_refused(tmp_path, monkeypatch, whyconv):
-    monkeypatch.setattr("whyconv.runner.cluster.connecting.CONNECT_SECONDS", 2.0)
+    monkeypatch.setattr("whyconv.runner.cluster.connecting.WORKER_SECONDS", 2.0)
     empty = Cluster(tmp_path)
     try:
         done = whyconv("run", "brutzkus.fig3a", "--cluster", empty.address, "--out", tmp_path / "new")

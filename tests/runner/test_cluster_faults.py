@@ -268,9 +268,8 @@ def test_a_hundred_random_kills_in_one_run(tmp_path, cluster, begun):
             kills[what] += 1
 
     thread = threading.Thread(target=kill)
-    thread.start()
     try:
-        summary, meanwhile = run(cluster, tmp_path / "out", 10**9, lambda: None, study)
+        summary, meanwhile = run(cluster, tmp_path / "out", 1, thread.start, study)
     finally:
         over.set()
         thread.join()

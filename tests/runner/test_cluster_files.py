@@ -1,8 +1,10 @@
 """Cluster files: what they may say, the script that is shown, and that a local one runs; TLS."""
 
+import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -165,6 +167,26 @@ def test_a_local_cluster_from_a_file(file, tmp_path):
         for out, where in ((tmp_path / "a", file("kind: local\nthreads: 2\n")), (tmp_path / "b", None))
     ]
     assert rows[0].rows == rows[1].rows and not rows[0].failed
+
+
+def test_a_local_cluster_listens_to_this_machine_alone(file):
+    def listening():
+        """The addresses and ports at which this process listens, as the kernel writes them."""
+        ours = {os.readlink(path) for path in Path("/proc/self/fd").iterdir() if path.is_symlink()}
+        lines = [
+            line.split()
+            for name in ("tcp", "tcp6")
+            for line in Path(f"/proc/net/{name}").read_text().splitlines()
+        ]
+        return {each[1] for each in lines if f"socket:[{each[9]}]" in ours and each[3] == "0A"}
+
+    before = listening()
+    with connected(file("kind: local\n")) as place:
+        opened = listening() - before
+        where = place.standing().where
+    port = int(where.rpartition("http://127.0.0.1:")[2].removesuffix("/status"))
+    assert f"0100007F:{port:04X}" in opened
+    assert {each.partition(":")[0] for each in opened} == {"0100007F"}
 
 
 def test_a_batch_system_that_refuses_is_told(file, tmp_path, monkeypatch):

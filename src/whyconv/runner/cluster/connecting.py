@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from distributed import Client
 
 CONNECT_SECONDS = 10.0
-"""How long a scheduler may take to answer, and its first worker to be there."""
+"""How long a scheduler may take to answer."""
+WORKER_SECONDS = 30.0
+"""How long its first worker may take to be there, which may be starting just now."""
 
 AGAIN_SECONDS = 0.2
 """How long to wait for other workers if all that were there went away."""
@@ -48,7 +50,7 @@ def reached(cluster: Given) -> DaskPlace:
     if not isinstance(cluster, str | Path):
         client = _clients_own(cluster)
         where: str = client.scheduler.address  # type: ignore[reportOptionalMemberAccess]
-        return _placed(client, None, where, lambda: None, CONNECT_SECONDS)
+        return _placed(client, None, where, lambda: None, WORKER_SECONDS)
     found = named(cluster)
     if isinstance(found, ClusterFile):
         from whyconv.runner.cluster.starting import started
@@ -56,7 +58,7 @@ def reached(cluster: Given) -> DaskPlace:
         client, stop, patience, what = started(found)
         return _placed(client, what, what, stop, patience)
     client = _client(found)
-    return _placed(client, None, found.url, lambda: client.close(timeout=3), CONNECT_SECONDS)
+    return _placed(client, None, found.url, lambda: client.close(timeout=3), WORKER_SECONDS)
 
 
 def require_dask() -> None:

@@ -60,8 +60,7 @@ class DaskPlace:
     ) -> None:
         self._client, self._where, self._ending = client, where, ending
         self._members = members or Members(client, where)
-        shown = "dashboard" in client.scheduler_info(n_workers=0)["services"]
-        self._dashboard = f"; dashboard {client.dashboard_link}" if shown else ""
+        self._dashboard = _dashboard(client)
         self._backlog, self._pace = Backlog(), Pace()
         self._chunks: dict[str, Chunk] = {}
         self._open: set[str] = set()
@@ -321,3 +320,12 @@ class DaskPlace:
         flags = os.O_WRONLY | os.O_APPEND | system.SAFE
         with suppress(OSError), open(os.open(self._sent.log, flags), "wb") as log:
             log.write(text.encode(errors="replace"))
+
+
+def _dashboard(client: Client) -> str:
+    """Where Dask's dashboard is, if there is one; that of a scheduler in this process is for this machine."""
+    about = client.scheduler_info(n_workers=0)
+    if (port := about["services"].get("dashboard")) is None:
+        return ""
+    inside = about["address"].startswith("inproc://")
+    return f"; dashboard {f'http://127.0.0.1:{port}/status' if inside else client.dashboard_link}"
