@@ -272,7 +272,7 @@ def test_a_hundred_random_kills_in_one_run(tmp_path, cluster, begun):
         summary, meanwhile = run(cluster, tmp_path / "out", 1, thread.start, study)
     finally:
         over.set()
-        thread.join()
+    thread.join()
     assert sum(kills.values()) == 100, kills
     acknowledged = meanwhile.acknowledged
     assert len(acknowledged) == len(set(acknowledged)) == 6000
