@@ -244,32 +244,40 @@ def test_the_client_is_killed(tmp_path, cluster, wanted, begun):
     assert_kept(tmp_path / "out", wanted, begun, summary, twice=60)
 
 
+SIGNS = {"trial": "whyconv.runner.worker", "worker": "spawn_main", "nanny": "--nanny"}
+"""What stands in the command of each kind of process."""
+
+
 @pytest.mark.long
 def test_a_hundred_random_kills_in_one_run(tmp_path, cluster, begun):
     """Of trials, of Dask workers, of nannies (each followed by another one)."""
     study, chance = FakeGrid(seeds=3000, sleep=0.05), random.Random(0)
     complete(study, tmp_path / "wanted", options(workers=12))
-    nannies = [cluster.worker(1, nanny=True) for _ in range(4)]
+    for _ in range(4):
+        cluster.worker(1, nanny=True)
     kills, over = Counter(), threading.Event()
 
     def kill():
-        while sum(kills.values()) < 100 and not over.wait(chance.uniform(0.2, 0.8)):
-            what = chance.choices(("trial", "worker", "nanny"), (6, 3, 1))[0]
+        """One after every 55 rows or so, however fast they come."""
+        for number in range(100):
+            rows, what = 55 * number + chance.randrange(50), chance.choices(tuple(SIGNS), (6, 3, 1))[0]
+            pids = []
+            while not pids:
+                if over.wait(0.05):
+                    return
+                if len(meanwhile.acknowledged) > rows:
+                    pids = [pid for pid in cluster.pids() if SIGNS[what] in command(pid)]
+            with suppress(ProcessLookupError):
+                os.kill(chance.choice(pids), signal.SIGKILL)
             if what == "nanny":
-                gone = nannies.pop(chance.randrange(4))
-                gone.kill()
-                nannies.append(cluster.worker(1, nanny=True))
-            else:
-                sign = "whyconv.runner.worker" if what == "trial" else "spawn_main"
-                if not (pids := [pid for pid in cluster.pids() if sign in command(pid)]):
-                    continue
-                with suppress(ProcessLookupError):
-                    os.kill(chance.choice(pids), signal.SIGKILL)
+                cluster.worker(1, nanny=True)
             kills[what] += 1
 
     thread = threading.Thread(target=kill)
+    meanwhile = Meanwhile(1, thread.start)
     try:
-        summary, meanwhile = run(cluster, tmp_path / "out", 1, thread.start, study)
+        with connected(cluster.address) as place:
+            summary = completed(study, tmp_path / "out", options(), meanwhile, place)
     finally:
         over.set()
     thread.join()
