@@ -2,6 +2,7 @@
 
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -327,7 +328,7 @@ def test_a_full_disk_at_the_coordinator_is_told(tmp_path, cluster, begun):
 @pytest.mark.long
 def test_a_trial_that_kills_every_dask_worker_fails_and_the_others_do_not(tmp_path, monkeypatch):
     """What brings down a whole node, again and again, is a result."""
-    monkeypatch.setattr(place_, "DEATHS", 2)
+    monkeypatch.setattr(place_, "DEATHS", {True: 2, False: 2})
     cluster = Cluster(tmp_path, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0")
     try:
         cluster.worker(1, nanny=True)
@@ -336,7 +337,5 @@ def test_a_trial_that_kills_every_dask_worker_fails_and_the_others_do_not(tmp_pa
             rows = complete(study, tmp_path / "out", options(), place=place).rows
     finally:
         cluster.close()
-    assert sorted(row.error for row in rows.values()) == [
-        "",
-        "3 Dask workers died while it ran",
-    ]
+    works, fell = sorted(row.error for row in rows.values())
+    assert works == "" and re.fullmatch("3 Dask workers died (while|before) it ran", fell)

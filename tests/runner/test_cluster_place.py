@@ -120,6 +120,23 @@ def test_a_worker_that_fails_again_and_again_is_used_no_more(place):
         place._received(chunk(place, "a"), error)
 
 
+def test_a_trial_that_no_worker_was_heard_to_run_is_tried_longer(place):
+    """Workers may die while they start, all of them before the trial began."""
+    for key, most, word in (("a", 8, "while"), ("b", 40, "before")):
+        for _ in range(most):
+            lost = chunk(place, key)
+            if key == "a":
+                place._hear((0.0, {lost.name: {"a": 0.5}}))
+                place._hear((0.0, {lost.name: {}}))
+            place._drop(lost)
+            assert place._lost(lost) == [] and place._suspect(key)
+        lost = chunk(place, key)
+        lost.heard = key == "a"
+        (outcome,) = place._lost(lost)
+        assert (outcome.status, outcome.error) == ("failed", f"{most + 1} Dask workers died {word} it ran")
+    assert place.unfinished == 0
+
+
 def test_a_silent_worker_is_waited_for_and_no_other_worker_is_an_error(place, client):
     client.workers[BAD]["last_seen"] += SILENT_SECONDS
     place._members._looked = 0

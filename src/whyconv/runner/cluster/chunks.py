@@ -48,6 +48,8 @@ class Chunk:
     jobs: list[Job]
     address: str
     """The worker that runs it."""
+    heard: bool = False
+    """Whether that worker has told that a trial is running."""
     future: Any = None
     sent: float = field(default_factory=time.monotonic)
 

@@ -37,8 +37,9 @@ if TYPE_CHECKING:
     from whyconv.runner.events import Options
     from whyconv.trial import Trial
 
-DEATHS = 8
-"""A trial has failed after the deaths of more Dask workers; some are lost every day for other reasons."""
+DEATHS = {True: 8, False: 40}
+"""A trial has failed after the deaths of more Dask workers that were heard to run it, or that were given it
+and not heard of again: such a worker may have died while it was starting, and the trial never began."""
 FAILURES = 3
 """A worker that fails so often in a row, for another reason than a trial, gets no more work."""
 GATHER_SECONDS = 20.0
@@ -70,7 +71,7 @@ class DaskPlace:
         """Names of chunks whose results are being made again."""
         self._asked = 0.0
         self._progress: dict[str, dict[str, float]] = {}
-        self._deaths: Counter[str] = Counter()
+        self._deaths = {heard: Counter[str]() for heard in DEATHS}
         self._failures: Counter[str] = Counter()
         """How often in a row a worker could not run trials, by its address."""
         self._notes: deque[str] = deque(maxlen=100)
@@ -85,7 +86,8 @@ class DaskPlace:
         self.clear()
         self._sent = Sent(self._client, errand)
         self._sent.carry(self._members.threads)
-        self._deaths.clear()
+        for deaths in self._deaths.values():
+            deaths.clear()
         self._failures.clear()
 
     def start(self, errand: Errand, workers: int) -> None:
@@ -159,13 +161,16 @@ class DaskPlace:
 
     def _soon(self, chunk: Chunk) -> bool:
         """Whether a chunk will be done in a moment; nothing waits behind one that a worker may die of."""
-        suspect = chunk.jobs[0]["key"] in self._deaths
-        return not suspect and self._pace.short(chunk.kind, len(chunk.jobs))
+        return not self._suspect(chunk.jobs[0]["key"]) and self._pace.short(chunk.kind, len(chunk.jobs))
+
+    def _suspect(self, key: str) -> bool:
+        """Whether a Dask worker died that had this trial."""
+        return any(key in deaths for deaths in self._deaths.values())
 
     def _send(self, address: str) -> Chunk:
         first = self._backlog.take(address)
         size = self._pace.size(first["kind"], len(self._backlog) + 1, self._members.slots)
-        size = 1 if first["key"] in self._deaths else size
+        size = 1 if self._suspect(first["key"]) else size
         return self._dispatch([first, *self._backlog.further(address, first["kind"], size - 1)], address)
 
     def _dispatch(self, jobs: list[Job], address: str) -> Chunk:
@@ -204,13 +209,14 @@ class DaskPlace:
     def _lost(self, chunk: Chunk) -> list[Outcome]:
         """The Dask worker of a chunk died: try its trials again, one by one, but not for ever."""
         outcomes, seconds = list[Outcome](), time.monotonic() - chunk.sent
+        deaths, most = self._deaths[chunk.heard], DEATHS[chunk.heard]
         for job in reversed([job for job in chunk.jobs if job["key"] in self._open]):
-            self._deaths[job["key"]] += 1
-            if self._deaths[job["key"]] <= DEATHS:
+            deaths[job["key"]] += 1
+            if deaths[job["key"]] <= most:
                 self._backlog.add(job, first=True)
             else:
                 self._open.discard(job["key"])
-                how = f"{self._deaths[job['key']]} Dask workers died while it ran"
+                how = f"{most + 1} Dask workers died {'while' if chunk.heard else 'before'} it ran"
                 outcomes.append(Outcome(job["key"], "failed", seconds, error=how))
         return outcomes
 
@@ -227,7 +233,10 @@ class DaskPlace:
 
     def _hear(self, event: tuple[float, Mapping[str, dict[str, float]]]) -> None:
         """A Dask worker tells how far its trials are (in a thread of the client)."""
-        self._progress.update((name, told) for name, told in event[1].items() if name in self._chunks)
+        for name, told in event[1].items():
+            if chunk := self._chunks.get(name):
+                self._progress[name] = told
+                chunk.heard = chunk.heard or bool(told)
 
     def _collect(self, seconds: float) -> list[Outcome]:
         """The outcomes of chunks that have ended; waits for the first one."""
