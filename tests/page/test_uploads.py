@@ -32,10 +32,11 @@ def sent(content, kind, out, label=None, parts=3):
 
 
 def zipped(members):
+    """An archive that has the same bytes whenever it is made."""
     file = io.BytesIO()
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED) as made:
         for name, content in members.items():
-            made.writestr(name, content)
+            made.writestr(zipfile.ZipInfo(name), content, zipfile.ZIP_DEFLATED)
     return file.getvalue()
 
 
@@ -74,6 +75,7 @@ def test_names_in_an_archive_lead_nowhere_else(tmp_path, name):
         ("zip", zipped({"cats/a.png": b"x" * 5000})[:-40], "cannot be opened"),
         ("csv", b"", "empty"),
     ],
+    ids=["zip", "npz", "flat zip", "zip of texts", "empty zip", "cut zip", "empty csv"],
 )
 def test_what_cannot_be_taken_is_said_and_forgotten(tmp_path, kind, content, says):
     with pytest.raises(UserError, match=says):
@@ -223,6 +225,7 @@ def arrays(**named):
         ("csv", b"a,b\n1\n2,3,4\n"),
         ("zip", zipped({"cats/a.png": b"no image", "dogs/b.png": b"neither"})),
     ],
+    ids=["objects", "no labels", "no numbers", "ragged", "no images"],
 )
 def test_five_bad_files_are_refused_in_a_sentence(tmp_path, kind, content):
     wanted = Wanted(kind, f"mine.{kind}", None, 1.0)

@@ -1,7 +1,10 @@
 """A real scheduler and real workers on this machine: the rows are those of the local pool, byte for byte."""
 
 import json
+import socketserver
+import threading
 import time
+from contextlib import contextmanager
 
 import pytest
 
@@ -11,12 +14,17 @@ from dask_cluster import Cluster
 from runner_fakes import FakeGrid, FakeLearner, FakeSearch, FakeTask, completed, options
 
 import whyconv as package
+from whyconv.auditing import planted
+from whyconv.auditing.arms import FCN, LCN
+from whyconv.auditing.design import designed
+from whyconv.auditing.keeping import keep
 from whyconv.errors import UserError
+from whyconv.paths import run_folder, use_run_folder
 from whyconv.runner import environment
 from whyconv.runner.cluster import nodes
 from whyconv.runner.cluster.connecting import connected
 from whyconv.runner.coordinator import complete
-from whyconv.runner.events import Planned, Tick
+from whyconv.runner.events import Options, Planned, Tick
 from whyconv.runner.export import export
 from whyconv.runner.store import Store
 from whyconv.studies import Point
@@ -31,7 +39,8 @@ pytestmark = pytest.mark.filterwarnings(
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory):
     """A scheduler and a worker of two threads; its scratch is on the same disk."""
-    made = Cluster(tmp_path_factory.mktemp("dask"))
+    room = tmp_path_factory.mktemp("dask")
+    made = Cluster(room, FAKE_BEGUN=str(room / "begun"))
     made.worker(2)
     yield made
     made.close()
@@ -105,6 +114,27 @@ def test_studies_give_the_bytes_of_the_local_pool(name, tmp_path, cluster):
 
 
 @pytest.mark.long
+def test_the_data_of_an_audit_travel(tmp_path, cluster, place):
+    """Nodes have the bytes of the data and their digest, and nothing else of the folder."""
+    dataset = planted.planted("shift", 80, 12, 3, 0)
+    few = {"orders": 3, "order_steps": 5, "order_size": 20, "steps": 20, "seeds": 2, "extensions": 0}
+    few |= {"rates": (0.004,), "channels": 4, "windows": (3,), "sizes": (30, 60), "arms": (FCN, LCN)}
+    study = designed(dataset).model_copy(update=few)
+    before, found = run_folder(), {}
+    try:
+        for name, where in (("there", place), ("here", None)):
+            keep(dataset, tmp_path / name, study.task.data)
+            use_run_folder(tmp_path / name)
+            found[name] = complete(study, tmp_path / name, Options(preset="quick"), place=where).rows
+    finally:
+        use_run_folder(before)
+    assert found["there"] == found["here"] and len(found["here"]) > 10
+    assert all(row.status == "ok" for row in found["here"].values())
+    (sent,) = {path.read_bytes() for path in cluster.room.rglob("kept/data/*")}
+    assert sent == next((tmp_path / "here" / "data").iterdir()).read_bytes()
+
+
+@pytest.mark.long
 def test_the_command_line_and_a_client(tmp_path, cluster, whyconv, monkeypatch):
     monkeypatch.setattr("whyconv.progress.PLAIN_EVERY", -1.0)  # a line for every trial
     sets = {"m": [20], "task.positions": 4}
@@ -173,10 +203,12 @@ def test_a_deadline_ends_running_trials_and_the_next_run_goes_on(tmp_path, place
     assert (again.ran, again.total) == (0, 2)
 
 
-def test_a_trial_that_hangs_is_ended_on_its_node(tmp_path, place):
-    study = FakeGrid(does=("work", "hang"), ms=(10,), seeds=1)
+def test_a_trial_that_hangs_is_ended_on_its_node(tmp_path, place, cluster):
+    study = FakeGrid(does=("work", "hang"), ms=(11,), seeds=1)
     rows = complete(study, tmp_path, options(limit=1.5), place=place).rows
     assert {row.error for row in rows.values()} == {"", "hung: no progress for 1.5 s"}
+    begun = (cluster.room / "begun").read_text().split()
+    assert [begun.count(key) for key in rows] == [1, 1]
 
 
 @pytest.mark.long
@@ -219,6 +251,54 @@ def test_bad_addresses_are_refused_in_a_sentence(given, said, tmp_path, monkeypa
     assert not list(tmp_path.iterdir())
 
 
+@contextmanager
+def listening(answer=b""):
+    """The address of a service that is no scheduler: it sends this, or nothing."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            self.request.sendall(answer)
+            self.request.recv(1 << 16)  # until the other side hangs up
+            while self.request.recv(1 << 16):
+                pass
+
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        server.daemon_threads, server.block_on_close = True, False
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"tcp://127.0.0.1:{server.server_address[1]}"
+        server.shutdown()
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [(b"", "within 1 s; start one with"), (b"HTTP/1.1 400 Bad\r\n\r\n" * 9, "is no scheduler of Dask;")],
+    ids=["silent", "other"],
+)
+def test_a_service_that_is_no_scheduler_is_refused(answer, said, tmp_path, monkeypatch, whyconv):
+    """A client of Dask waits for one that is silent without end, and runs out of memory at the other."""
+    monkeypatch.setattr("whyconv.runner.cluster.connecting.CONNECT_SECONDS", 1.0)
+    with listening(answer) as where:
+        done = whyconv("run", "brutzkus.fig3a", "--cluster", where, "--out", tmp_path / "new")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1) and f"{where} {said}" in done.stderr
+    assert not (tmp_path / "new").exists()
+
+
+def test_the_address_of_a_worker_is_refused(tmp_path, place, whyconv):
+    (worker,) = place._members.threads
+    done = whyconv("run", "brutzkus.fig3a", "--cluster", worker, "--out", tmp_path / "new")
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert f"{worker} is a worker of Dask and no scheduler; start" in done.stderr
+
+
+def test_a_client_that_is_closed_is_refused(cluster):
+    from distributed import Client
+
+    with Client(cluster.address, set_as_default=False) as client:
+        pass
+    with pytest.raises(UserError, match=r"give .* a distributed.Client that is connected"), connected(client):
+        pass
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"address": 7}', '{"address": "ucx://a:1"}', "[" * 10_000])
 def test_bad_scheduler_files_are_refused(text, tmp_path, whyconv):
     (tmp_path / "s.json").write_text(text)
@@ -233,7 +313,7 @@ def test_workers_and_a_cluster_are_one_too_many(whyconv):
 
 
 def test_a_cluster_without_workers_is_refused(tmp_path, monkeypatch, whyconv):
-    monkeypatch.setattr("whyconv.runner.cluster.connecting.CONNECT_SECONDS", 2.0)
+    monkeypatch.setattr("whyconv.runner.cluster.connecting.WORKER_SECONDS", 2.0)
     empty = Cluster(tmp_path)
     try:
         done = whyconv("run", "brutzkus.fig3a", "--cluster", empty.address, "--out", tmp_path / "new")

@@ -1,8 +1,10 @@
 """Cluster files: what they may say, the script that is shown, and that a local one runs; TLS."""
 
+import os
 import shutil
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -124,6 +126,17 @@ BAD = {
 }  # fmt: skip
 
 
+def test_the_script_is_shown_before_an_audit_too(file, tmp_path, whyconv):
+    rows = "\n".join(f"{n % 7},{n % 5},{n % 3},{n % 2}" for n in range(60))
+    (tmp_path / "data.csv").write_text(f"a,b,c,label\n{rows}\n")
+    words = ["audit", tmp_path / "data.csv", "--dry-run", "--out", tmp_path / "new", "--cluster"]
+    done = whyconv(*words, file(SLURM))
+    assert done.returncode == 0 and "#SBATCH --cpus-per-task=32" in done.stdout, done.stderr
+    done = whyconv(*words, file("kind: sun"))
+    assert (done.returncode, done.stdout) == (2, "") and "has the kind 'sun'" in done.stderr
+    assert not (tmp_path / "new").exists()
+
+
 @pytest.mark.parametrize(("text", "said"), BAD.values(), ids=BAD)
 def test_bad_files_are_refused_in_a_sentence(text, said, file, tmp_path, monkeypatch, whyconv):
     monkeypatch.chdir(tmp_path)
@@ -154,6 +167,26 @@ def test_a_local_cluster_from_a_file(file, tmp_path):
         for out, where in ((tmp_path / "a", file("kind: local\nthreads: 2\n")), (tmp_path / "b", None))
     ]
     assert rows[0].rows == rows[1].rows and not rows[0].failed
+
+
+def test_a_local_cluster_listens_to_this_machine_alone(file):
+    def listening():
+        """The addresses and ports at which this process listens, as the kernel writes them."""
+        ours = {os.readlink(path) for path in Path("/proc/self/fd").iterdir() if path.is_symlink()}
+        lines = [
+            line.split()
+            for name in ("tcp", "tcp6")
+            for line in Path(f"/proc/net/{name}").read_text().splitlines()
+        ]
+        return {each[1] for each in lines if f"socket:[{each[9]}]" in ours and each[3] == "0A"}
+
+    before = listening()
+    with connected(file("kind: local\n")) as place:
+        opened = listening() - before
+        where = place.standing().where
+    port = int(where.rpartition("http://127.0.0.1:")[2].removesuffix("/status"))
+    assert f"0100007F:{port:04X}" in opened
+    assert {each.partition(":")[0] for each in opened} == {"0100007F"}
 
 
 def test_a_batch_system_that_refuses_is_told(file, tmp_path, monkeypatch):
@@ -230,6 +263,14 @@ def test_tls(tmp_path, certificates, monkeypatch):
         names = ("ca-file", "client.cert", "client.key")
         pairs = zip(names, (ca, certificate, key), strict=True)
         given = {f"distributed.comm.tls.{name}": value for name, value in pairs}
+        for name, value, said in (
+            ("client.key", None, r"no certificate: set DASK_DISTRIBUTED__COMM__TLS__CLIENT__KEY \(docs"),
+            ("client.cert", "absent.pem", "certificates for tls://.* cannot be used .*No such file"),
+            ("client.key", str(tmp_path / "ca.key"), "certificates for tls://.* cannot be used .*MISMATCH"),
+        ):
+            wrong = {**given, f"distributed.comm.tls.{name}": value}
+            with dask.config.set(wrong), pytest.raises(UserError, match=said), connected(cluster.address):
+                pass
         with dask.config.set(given), connected(cluster.address) as place:
             rows = complete(FakeGrid(seeds=2), tmp_path / "out", options(), place=place).rows
         assert len(rows) == 4 and not (tmp_path / "new").exists()

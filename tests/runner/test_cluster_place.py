@@ -3,6 +3,7 @@
 import json
 import os
 import time
+from concurrent.futures import Future
 from types import SimpleNamespace
 
 import pytest
@@ -10,7 +11,7 @@ from runner_fakes import EXECUTE, FakeTask
 
 from whyconv.errors import UserError
 from whyconv.runner.cluster import nodes
-from whyconv.runner.cluster.members import SILENT_SECONDS
+from whyconv.runner.cluster.members import SILENT_SECONDS, Members
 from whyconv.runner.cluster.place import AGAIN_SECONDS, DaskPlace
 from whyconv.runner.pool import LOG, Errand
 
@@ -26,7 +27,12 @@ class Client:
         self.sent = []
 
     def scheduler_info(self, n_workers):
-        return {"services": {}, "workers": self.workers}
+        return {"services": {}}
+
+    def asked(self):
+        answer = Future()
+        answer.set_result({"workers": self.workers})
+        return answer
 
     def submit(self, function, order, cargo, *, key, workers, **_):
         future = SimpleNamespace(
@@ -48,7 +54,8 @@ def client():
 
 
 @pytest.fixture
-def place(client, tmp_path):
+def place(client, tmp_path, monkeypatch):
+    monkeypatch.setattr(Members, "_ask", lambda self: client.asked())
     place = DaskPlace(client, "tcp://scheduler:1")
     place.begin(Errand(tmp_path, 10.0, execute=EXECUTE), 1)
     place._members.look()
@@ -67,8 +74,7 @@ def result(*ended, printed=""):
     return {"outcomes": outcomes, "seconds": 0.2, "printed": printed}
 
 
-def refused(address=BAD):
-    return {"refused": address, "why": "lacks data"}
+REFUSED = {"refused": "lacks data"}
 
 
 def waiting(place):
@@ -83,21 +89,59 @@ def test_trials_that_a_chunk_comes_back_without_are_tried_again(place):
     assert len(found) == 3 and place.unfinished == 0 and not place._backlog
 
 
-def test_a_chunk_that_dask_moved_to_a_refused_worker_is_put_back(place):
-    place._received(chunk(place, "a", address=BAD), refused())
-    assert place._members.threads == {GOOD: 1} and waiting(place) == {"a"}
-    notes = place.standing().notes
-    assert len(notes) == 1 and "bad:1 lacks data" in notes[0]
-    place._members.threads.clear()  # the other one is silent
-    assert place._received(chunk(place, "b"), refused()) == []
-    assert waiting(place) == {"b"} and place.standing().notes == notes
+def test_all_chunks_of_a_worker_that_refuses_are_put_back(place, client):
+    """Also those whose results came together with the first refusal."""
+    chunks = [chunk(place, key, address=BAD) for key in "ab"]
+    for each in chunks:
+        each.future.status = "finished"
+        place._ended.put(each.name)
+    client.sync = lambda *_, **__: [REFUSED, REFUSED]
+    assert place._collect(0.0) == []
+    assert place._members.threads == {GOOD: 1} and waiting(place) == {"a", "b"}
+    (note,) = place.standing().notes
+    assert "bad:1 lacks data" in note
+
+
+def test_a_worker_that_fails_again_and_again_is_used_no_more(place):
+    """What a node cannot do for the moment, such as start a process, does not end the run of all others."""
+    error = {"error": "3 workers in a row ended while starting."}
+    for _ in range(2):
+        assert place._received(chunk(place, "a", address=BAD), error) == []
+    place._received(chunk(place, "b", address=BAD), result(("b", "ok")))
+    for _ in range(2):
+        place._received(chunk(place, "a", address=BAD), error)
+    assert place._members.threads == {GOOD: 1, BAD: 1} and not place.standing().notes
+    place._received(chunk(place, "c", address=BAD), error)
+    assert place._members.threads == {GOOD: 1} and waiting(place) == {"a", "c"}
+    assert "bad:1 failed 3 times (3 workers in a row ended while starting)" in place.standing().notes[0]
+    for _ in range(2):
+        place._received(chunk(place, "a"), error)
+    with pytest.raises(UserError, match=r"good:1 failed 3 times \(3 workers .*\); no other worker"):
+        place._received(chunk(place, "a"), error)
+
+
+def test_a_trial_that_no_worker_was_heard_to_run_is_tried_longer(place):
+    """Workers may die while they start, all of them before the trial began."""
+    for key, most, word in (("a", 8, "while"), ("b", 40, "before")):
+        for _ in range(most):
+            lost = chunk(place, key)
+            if key == "a":
+                place._hear((0.0, {lost.name: {"a": 0.5}}))
+                place._hear((0.0, {lost.name: {}}))
+            place._drop(lost)
+            assert place._lost(lost) == [] and place._suspect(key)
+        lost = chunk(place, key)
+        lost.heard = key == "a"
+        (outcome,) = place._lost(lost)
+        assert (outcome.status, outcome.error) == ("failed", f"{most + 1} Dask workers died {word} it ran")
+    assert place.unfinished == 0
 
 
 def test_a_silent_worker_is_waited_for_and_no_other_worker_is_an_error(place, client):
     client.workers[BAD]["last_seen"] += SILENT_SECONDS
     place._members._looked = 0
     assert place._members.look() == {GOOD: False}
-    place._received(chunk(place, "a", address=BAD), refused())
+    place._received(chunk(place, "a", address=BAD), REFUSED)
     assert not place._members.threads and waiting(place) == {"a"}
     with pytest.raises(UserError, match="good:1 has jax 9; no other worker of tcp"):
         place._members.refuse(GOOD, "has jax 9")

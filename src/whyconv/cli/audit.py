@@ -6,6 +6,7 @@ import json
 import shlex
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from math import isfinite
 from pathlib import Path
@@ -18,6 +19,7 @@ from whyconv.auditing.bad_data import BadData
 from whyconv.cli import terminal
 from whyconv.cli.audit_screen import Shown, described, show, wrapped
 from whyconv.cli.cluster import Cluster, opened, require_one
+from whyconv.cli.cluster import described as cluster_described
 from whyconv.paths import given_path
 from whyconv.text import rough_duration
 
@@ -93,13 +95,14 @@ def audit(
     _require("--minutes", minutes, LONGEST)
     _require("--memory", memory, 1e6)
     require_one(cluster, workers)
+    where = cluster_described(cluster, workers) if dry_run else []
     dataset = _read(data, label, x, groups, grid, channels, metric, pad, cut, memory)
     options: dict[str, Any] = {
         "metric": metric, "target": target, "minutes": minutes, "out": out, "workers": workers,
         "memory": memory, "arms": None if arms is None else ",".join(arms),
     }  # fmt: skip
     if dry_run:
-        _tell(dataset, options, as_json)
+        _tell(dataset, options, as_json, where)
         return
     with opened(cluster, workers) as place:
         _run(dataset, {**options, "place": place, "since": began}, as_json)
@@ -182,8 +185,8 @@ def _forget(folder: Path) -> None:
     print(f"Deleted: {', '.join(map(str, found))}." if found else f"{folder} keeps no copy of data.")
 
 
-def _tell(dataset: Dataset, options: dict[str, Any], as_json: bool) -> None:
-    """What was read, what looks odd, and what an audit would do."""
+def _tell(dataset: Dataset, options: dict[str, Any], as_json: bool, where: Sequence[str]) -> None:
+    """What was read, what looks odd, and what an audit would do ``where``."""
     from whyconv.auditing.asking import (
         allowed_workers,
         core_seconds,
@@ -230,10 +233,11 @@ def _tell(dataset: Dataset, options: dict[str, Any], as_json: bool) -> None:
         f"  networks: {', '.join(study.arms)}; windows of {_or(study.windows)}",
         f"  first the order test ({study.orders} random orders) and tuning, then rounds of about "
         f"{rough_duration(seconds)} until {options['minutes']:g} min are over or all is decided",
-        "Nothing was written.",
     ):
         for line in wrapped(text, 4):
             print(line)
+    for line in (*where, "Nothing was written."):
+        print(line)
 
 
 def _or(windows: tuple[int, ...]) -> str:

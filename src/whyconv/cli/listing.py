@@ -31,7 +31,8 @@ def one(name: str, slots: int | None = None) -> dict[str, Any]:
         piece for piece in pieces if piece.name.partition(".")[2] == name
     ]
     if slots is not None and [piece.kind for piece in found] != ["study"]:
-        raise UserError(f"--slots was given, but {name!r} is no study; leave it out, or name a study.")
+        wrong = f", but {name!r} is no study; leave it out" if name else " without a study; leave it out"
+        raise UserError(f"--slots was given{wrong}, or name a study.")
     if not found and any(piece.name.partition(".")[0] == name for piece in pieces):
         return registry.everything(name)
     if not found:

@@ -47,7 +47,9 @@ class Chunk:
     name: str
     jobs: list[Job]
     address: str
-    """The worker it was meant for; Dask may have moved it since."""
+    """The worker that runs it."""
+    heard: bool = False
+    """Whether that worker has told that a trial is running."""
     future: Any = None
     sent: float = field(default_factory=time.monotonic)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
@@ -25,7 +26,7 @@ class Sent:
     def __init__(self, client: Client, errand: Errand) -> None:
         folder = errand.folder.resolve()
         self.log = folder / LOG
-        packed = nodes.packed(errand.loads, errand.kept_files())
+        self._client, self._packed = client, nodes.packed(errand.loads, errand.kept_files())
         marker = f"shared-{uuid4().hex}"
         self._marker = folder / checkpoint.FOLDER / marker
         with as_user_error(errand.folder):
@@ -46,12 +47,19 @@ class Sent:
                 "folder": str(folder),
                 "marker": marker,
                 "limit": errand.limit,
-                "loads": [name for name, _, _ in packed if name.startswith("loads/")],
+                "loads": [name for name, _, _ in self._packed if name.startswith("loads/")],
                 "execute": errand.execute,
                 "rebuild": errand.rebuild,
             },
         }
-        self.cargo: Any = client.submit(_carried, packed, pure=False) if packed else ()
+        self.cargo: Any = ()
+
+    def carry(self, workers: Iterable[str]) -> None:
+        """Have the cargo with one of these workers, from which the others fetch it."""
+        if self._packed:
+            self.cargo = self._client.submit(
+                _carried, self._packed, pure=False, workers=list(workers), allow_other_workers=True
+            )
 
     def close(self) -> None:
         """Remove the sign by which nodes recognise that they share our disk."""

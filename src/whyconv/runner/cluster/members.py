@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Mapping, Sequence
+from concurrent.futures import Future, wait
 from typing import TYPE_CHECKING, Any
 
 from whyconv.errors import UserError, said
@@ -20,6 +22,8 @@ LOOK_SECONDS = 1.0
 """How often the scheduler is asked who is there."""
 SILENT_SECONDS = 30.0
 """A worker that was not heard of for so long, while others were, gets no work until it is heard again."""
+ANSWER_SECONDS = 60.0
+"""A scheduler, or a worker that is asked for its versions, may take this long to answer."""
 ALONE_SECONDS = 300.0
 """End the run after this long without any worker: batch systems and nannies need time for a new one."""
 
@@ -35,6 +39,10 @@ class Members:
         """The addresses of workers that are not used."""
         self._memory: dict[str, int | None] = {}
         self._looked = -float("inf")
+        self._question: Future[Mapping[str, Any]] | None = None
+        """What the scheduler was asked and has not answered yet."""
+        self._waited = 0.0
+        """For how many seconds it has not answered."""
         self._seen = time.monotonic()
 
     @property
@@ -54,8 +62,10 @@ class Members:
     def admit(self) -> None:
         """Compare the versions of scheduler and workers with ours, and see what memory there is."""
         try:
-            there: dict[str, str] = self._client.run_on_scheduler(nodes.versions)  # type: ignore[reportAssignmentType]
-            found: dict[str, Any] = self._client.run(nodes.report, on_error="return")  # type: ignore[reportAssignmentType]
+            there: dict[str, str] = self._client.run_on_scheduler(  # type: ignore[reportAssignmentType]
+                nodes.versions, callback_timeout=ANSWER_SECONDS
+            )
+            found: dict[str, Any] = self._client.sync(self._reports)  # type: ignore[reportAssignmentType]
         except Exception as error:
             raise UserError(
                 f"the scheduler {self._where} could not be asked for its versions ({said(error)}); install "
@@ -63,7 +73,9 @@ class Members:
             ) from None
         others = {f"the scheduler {self._where}": nodes.differing(nodes.versions(), there)}
         for address, about in found.items():
-            if isinstance(about, BaseException):
+            if isinstance(about, OSError):  # it is silent, or gone since
+                self.threads.pop(address, None)
+            elif isinstance(about, BaseException):
                 others[f"the worker {address}"] = f"has no usable whyconv ({said(about)})"
             else:
                 others[f"the worker {address}"] = nodes.differing(nodes.versions(), about["versions"])
@@ -75,6 +87,20 @@ class Members:
                 f"{'; '.join(wrong[:3])}{more}: rows would not be comparable; install the same versions "
                 "there (requirements.lock), or stop it."
             )
+
+    async def _reports(self) -> dict[str, Any]:
+        """What every worker tells of itself; an error in place of that if it cannot or does not answer."""
+
+        async def asked(address: str) -> Any:
+            told = await self._client.run(  # type: ignore[reportGeneralTypeIssues]
+                nodes.report, workers=[address], on_error="return",
+                asynchronous=True, callback_timeout=ANSWER_SECONDS,
+            )  # fmt: skip
+            return told.get(address, OSError("it is gone"))
+
+        addresses = list(self.threads)
+        reports = await asyncio.gather(*map(asked, addresses), return_exceptions=True)
+        return dict(zip(addresses, reports, strict=True))
 
     def require_memory(self, todo: Sequence[Trial], options: Options) -> None:
         """Refuse trials of which a worker cannot hold one for each of its threads, unless forced."""
@@ -88,12 +114,14 @@ class Members:
                     "or run it anyway with --force."
                 )
 
-    def look(self) -> dict[str, bool]:
-        """See who is there; the workers that were here before and are gone (True) or silent (False)."""
-        if time.monotonic() - self._looked < LOOK_SECONDS + len(self.threads) / 200:
+    def look(self, seconds: float = 0.0) -> dict[str, bool]:
+        """See who is there; the workers that were here before and are gone (True) or silent (False).
+
+        The scheduler is asked about once a second, and its answer is seen by a later look; ``seconds``: ask
+        now, and wait so long.
+        """
+        if (there := self._answered(seconds)) is None:
             return {}
-        there = self._there()
-        self._looked = time.monotonic()
         before, self.threads = self.threads, self._heard(there)
         if self.threads:
             self._seen = time.monotonic()
@@ -104,14 +132,49 @@ class Members:
             )
         return {address: address not in there for address in before if address not in self.threads}
 
-    def _there(self) -> Mapping[str, Any]:
+    def _answered(self, seconds: float) -> Mapping[str, Any] | None:
+        """The workers that the scheduler knows; None if it is not time to ask, or it has not answered yet."""
+        now = time.monotonic()
+        if self._question is None:
+            if not seconds and now - self._looked < LOOK_SECONDS + len(self.threads) / 200:
+                return None
+            self._question = self._ask()
+        else:
+            self._waited += min(now - self._looked, 1.0)  # this process may have been stopped
+        self._looked = now
+        if wait([self._question], seconds).not_done:
+            if self._waited > ANSWER_SECONDS:
+                raise self._silent(f"for {ANSWER_SECONDS:.0f} s")
+            return None
+        question, self._question = self._question, None
         try:
-            return self._client.scheduler_info(n_workers=-1)["workers"]
+            there = question.result()["workers"]
         except Exception as error:
-            raise UserError(
-                f"the scheduler {self._where} does not answer any more ({said(error)}); every row "
-                "acknowledged so far is kept: run the same command again to continue."
-            ) from None
+            if self._client.status != "running" or self._waited > ANSWER_SECONDS:
+                raise self._silent(said(error)) from None
+            return None  # it is asked again
+        self._waited = 0.0
+        return there
+
+    def _ask(self) -> Future[Mapping[str, Any]]:
+        """Ask the scheduler who is there. A client of Dask would wait for it without end."""
+        rpc, loop = self._client.scheduler, self._client.loop.asyncio_loop  # type: ignore[reportAttributeAccessIssue]
+        if rpc is None:
+            raise self._silent("the connection was closed")
+        return asyncio.run_coroutine_threadsafe(rpc.identity(n_workers=-1), loop)  # type: ignore[reportReturnType]
+
+    def _there(self) -> Mapping[str, Any]:
+        """The workers that the scheduler knows now."""
+        try:
+            return self._ask().result(ANSWER_SECONDS)["workers"]
+        except Exception as error:
+            raise self._silent(said(error)) from None
+
+    def _silent(self, why: str) -> UserError:
+        return UserError(
+            f"the scheduler {self._where} does not answer any more ({why}); every row acknowledged so far is "
+            "kept: run the same command again to continue."
+        )
 
     def _heard(self, there: Mapping[str, Any]) -> dict[str, int]:
         """The slots of the workers that are used: neither refused, nor closing, nor silent."""

@@ -1,8 +1,8 @@
 """The place on a Dask cluster: the coordinator's queue here, chunks of it at the workers.
 
 Dask is told of a few chunks per slot, never of the plan, so that its scheduler has the same to do however
-many trials wait. It moves the chunks of a dead worker to others; a trial may then begin twice, and the first
-outcome counts. Rows are written by the coordinator alone.
+many trials wait. The chunks of a worker that is dead or silent are taken back and handed to others; a trial
+may then begin twice, and the first outcome counts. Rows are written by the coordinator alone.
 """
 
 from __future__ import annotations
@@ -37,8 +37,11 @@ if TYPE_CHECKING:
     from whyconv.runner.events import Options
     from whyconv.trial import Trial
 
-DEATHS = 8
-"""A trial has failed after the deaths of more Dask workers; some are lost every day for other reasons."""
+DEATHS = {True: 8, False: 40}
+"""A trial has failed after the deaths of more Dask workers that were heard to run it, or that were given it
+and not heard of again: such a worker may have died while it was starting, and the trial never began."""
+FAILURES = 3
+"""A worker that fails so often in a row, for another reason than a trial, gets no more work."""
 GATHER_SECONDS = 20.0
 """Look after the other chunks again if results do not arrive within this time."""
 AGAIN_SECONDS = 0.1
@@ -58,8 +61,7 @@ class DaskPlace:
     ) -> None:
         self._client, self._where, self._ending = client, where, ending
         self._members = members or Members(client, where)
-        shown = "dashboard" in client.scheduler_info(n_workers=0)["services"]
-        self._dashboard = f"; dashboard {client.dashboard_link}" if shown else ""
+        self._dashboard = _dashboard(client)
         self._backlog, self._pace = Backlog(), Pace()
         self._chunks: dict[str, Chunk] = {}
         self._open: set[str] = set()
@@ -69,7 +71,9 @@ class DaskPlace:
         """Names of chunks whose results are being made again."""
         self._asked = 0.0
         self._progress: dict[str, dict[str, float]] = {}
-        self._deaths: Counter[str] = Counter()
+        self._deaths = {heard: Counter[str]() for heard in DEATHS}
+        self._failures: Counter[str] = Counter()
+        """How often in a row a worker could not run trials, by its address."""
         self._notes: deque[str] = deque(maxlen=100)
         self._sent: Sent | None = None
         self._topic = f"whyconv-{uuid4().hex}"
@@ -81,7 +85,10 @@ class DaskPlace:
         del workers
         self.clear()
         self._sent = Sent(self._client, errand)
-        self._deaths.clear()
+        self._sent.carry(self._members.threads)
+        for deaths in self._deaths.values():
+            deaths.clear()
+        self._failures.clear()
 
     def start(self, errand: Errand, workers: int) -> None:
         """Nothing: nodes start processes when there is work."""
@@ -154,13 +161,16 @@ class DaskPlace:
 
     def _soon(self, chunk: Chunk) -> bool:
         """Whether a chunk will be done in a moment; nothing waits behind one that a worker may die of."""
-        suspect = chunk.jobs[0]["key"] in self._deaths
-        return not suspect and self._pace.short(chunk.kind, len(chunk.jobs))
+        return not self._suspect(chunk.jobs[0]["key"]) and self._pace.short(chunk.kind, len(chunk.jobs))
+
+    def _suspect(self, key: str) -> bool:
+        """Whether a Dask worker died that had this trial."""
+        return any(key in deaths for deaths in self._deaths.values())
 
     def _send(self, address: str) -> Chunk:
         first = self._backlog.take(address)
         size = self._pace.size(first["kind"], len(self._backlog) + 1, self._members.slots)
-        size = 1 if first["key"] in self._deaths else size
+        size = 1 if self._suspect(first["key"]) else size
         return self._dispatch([first, *self._backlog.further(address, first["kind"], size - 1)], address)
 
     def _dispatch(self, jobs: list[Job], address: str) -> Chunk:
@@ -170,7 +180,7 @@ class DaskPlace:
         order = {"name": name, "topic": self._topic, "trials": jobs, **self._sent.order}
         chunk.future = self._client.submit(
             seats.perform, json.dumps(order).encode(), self._sent.cargo, key=name, pure=False,
-            workers=[address], allow_other_workers=True,
+            workers=[address],  # and no other: to Dask, one that is silent looks idle
         )  # fmt: skip
         self._chunks[name] = chunk
         chunk.future.add_done_callback(lambda future: self._ended.put(future.key))
@@ -192,18 +202,21 @@ class DaskPlace:
                 outcomes += self._lost(chunk)
             else:
                 self._put_back(chunk)
+        if not gone and self._sent is not None:
+            self._sent.carry(self._members.threads)
         return outcomes
 
     def _lost(self, chunk: Chunk) -> list[Outcome]:
         """The Dask worker of a chunk died: try its trials again, one by one, but not for ever."""
         outcomes, seconds = list[Outcome](), time.monotonic() - chunk.sent
+        deaths, most = self._deaths[chunk.heard], DEATHS[chunk.heard]
         for job in reversed([job for job in chunk.jobs if job["key"] in self._open]):
-            self._deaths[job["key"]] += 1
-            if self._deaths[job["key"]] <= DEATHS:
+            deaths[job["key"]] += 1
+            if deaths[job["key"]] <= most:
                 self._backlog.add(job, first=True)
             else:
                 self._open.discard(job["key"])
-                how = f"{self._deaths[job['key']]} Dask workers died while it ran"
+                how = f"{most + 1} Dask workers died {'while' if chunk.heard else 'before'} it ran"
                 outcomes.append(Outcome(job["key"], "failed", seconds, error=how))
         return outcomes
 
@@ -220,7 +233,10 @@ class DaskPlace:
 
     def _hear(self, event: tuple[float, Mapping[str, dict[str, float]]]) -> None:
         """A Dask worker tells how far its trials are (in a thread of the client)."""
-        self._progress.update((name, told) for name, told in event[1].items() if name in self._chunks)
+        for name, told in event[1].items():
+            if chunk := self._chunks.get(name):
+                self._progress[name] = told
+                chunk.heard = chunk.heard or bool(told)
 
     def _collect(self, seconds: float) -> list[Outcome]:
         """The outcomes of chunks that have ended; waits for the first one."""
@@ -237,7 +253,8 @@ class DaskPlace:
             else:  # its result was on a worker that died, and is being made again
                 self._again.append(chunk.name)
         for chunk, result in zip(good, self._gathered(good), strict=False):
-            outcomes += self._received(chunk, result)
+            if chunk.name in self._chunks:  # not taken back meanwhile
+                outcomes += self._received(chunk, result)
         return outcomes
 
     def _names(self, seconds: float) -> list[str]:
@@ -271,14 +288,14 @@ class DaskPlace:
 
     def _received(self, chunk: Chunk, result: dict[str, Any]) -> list[Outcome]:
         self._drop(chunk)
-        if why := result.get("error"):
-            raise UserError(why)
-        if address := result.get("refused"):
+        if why := result.get("refused") or self._broken(chunk, result):
             self._put_back(chunk)
-            if address in self._members.refused:  # Dask may still move chunks there
-                return []
-            self._members.refuse(address, result["why"])
-            return self._recall(address, result["why"])
+            self._members.refuse(chunk.address, why)
+            return self._recall(chunk.address, why)
+        if "error" in result:
+            self._put_back(chunk)
+            return []
+        del self._failures[chunk.address]
         if result["printed"]:
             self._keep_printed(result["printed"])
         outcomes = [Outcome(**each) for each in result["outcomes"]]
@@ -288,6 +305,14 @@ class DaskPlace:
         self._open -= ended
         self._put_back(chunk)  # what a closing worker did not begin
         return fresh
+
+    def _broken(self, chunk: Chunk, result: Mapping[str, Any]) -> str:
+        """Why a worker gets no more work, in a clause; empty if it may try again."""
+        if (error := result.get("error")) is None:
+            return ""
+        self._failures[chunk.address] += 1
+        broken = self._failures[chunk.address] >= FAILURES
+        return f"failed {FAILURES} times ({error.rstrip('.')})" if broken else ""
 
     def _failed(self, chunk: Chunk, error: BaseException | None) -> list[Outcome]:
         """Dask gave a chunk up: it killed several workers, or cannot be run at all."""
@@ -304,3 +329,12 @@ class DaskPlace:
         flags = os.O_WRONLY | os.O_APPEND | system.SAFE
         with suppress(OSError), open(os.open(self._sent.log, flags), "wb") as log:
             log.write(text.encode(errors="replace"))
+
+
+def _dashboard(client: Client) -> str:
+    """Where Dask's dashboard is, if there is one; that of a scheduler in this process is for this machine."""
+    about = client.scheduler_info(n_workers=0)
+    if (port := about["services"].get("dashboard")) is None:
+        return ""
+    inside = about["address"].startswith("inproc://")
+    return f"; dashboard {f'http://127.0.0.1:{port}/status' if inside else client.dashboard_link}"

@@ -19,6 +19,8 @@ from whyconv.spec import Spec
 
 SCHEDULER = "tcp://SCHEDULER:PORT"
 """Stands for the address of a scheduler that is not started yet."""
+LOOPBACK = "127.0.0.1:0"
+"""A free port that nobody on another machine can reach."""
 _WORD = re.compile(r"[\w.,:/@+=%-]+", re.ASCII)
 _DIRECTIVE = re.compile(r"-{1,2}[A-Za-z][\w-]*([= ][\w.,:/@+=%-]+)?", re.ASCII)
 _WALLTIME = re.compile(r"(?:(\d{1,3})-)?(\d{1,4}):([0-5]\d)(?::([0-5]\d))?")
@@ -276,7 +278,8 @@ class Local(Recipe, kind="local"):
             n_workers=1,
             threads_per_worker=self.threads,
             processes=False,
-            dashboard_address=None,  # type: ignore[reportArgumentType]
+            dashboard_address=LOOPBACK,  # without one, a port is opened to everybody
+            worker_dashboard_address=LOOPBACK,
         )
 
 

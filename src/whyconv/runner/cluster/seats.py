@@ -71,19 +71,19 @@ def perform(order: bytes, cargo: nodes.Cargo = ()) -> dict[str, Any]:
 
     asked, worker = json.loads(order), get_worker()
     if why := nodes.differing(asked["versions"], nodes.versions()):
-        return {"refused": worker.address, "why": why}
+        return {"refused": why}
     if why := nodes.lacking(tuple(asked["needs"]), asked["data"]):
-        return {"refused": worker.address, "why": why}
+        return {"refused": why}
     try:
         seat = _take(asked, cargo, Path(worker.local_directory) / "whyconv")
     except (UserError, OSError) as error:
-        return {"refused": worker.address, "why": f"cannot start trials: {error}"}
+        return {"refused": f"cannot start trials: {error}"}
     began = time.monotonic()
     try:
         outcomes = _run(seat, asked, worker)
     except UserError as error:
         seat.pool.close()
-        return {"error": f"on the worker {worker.address}: {error}"}
+        return {"error": str(error)}
     except BaseException:
         seat.pool.close()
         raise
