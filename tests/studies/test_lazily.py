@@ -1,13 +1,18 @@
 """Plans of cells: the same points, keys and costs as a plan that is made at once."""
 
-import sys
+import tracemalloc
+from dataclasses import replace
 
 import pytest
 
 from whyconv.runner.forecast import footprint, forecast
+from whyconv.runner.stored import Remembered
 from whyconv.settings import configure
 from whyconv.studies import Cell
-from whyconv.studies.lazily import ByKey, CellPlan, Trials
+from whyconv.studies.lazily import ByKey, CellPlan, Keys, Trials
+from whyconv.trial import Row
+
+ROW = Row("", "", {}, {}, "ok", {"test_error": 0.5}, environment="here")
 
 
 @pytest.fixture(scope="module", params=["brutzkus.fig3a", "malach.fig1", "lahoti.alignment"])
@@ -60,6 +65,30 @@ def test_costs_are_those_of_all_trials(study):
     assert len(trials[:2]) == 2 and trials[0] == everything[0]
 
 
+def test_rows_on_disk_are_remembered_by_status_and_environment(study):
+    points = CellPlan(study.cells()).by_key
+    first, second, *_ = points
+    failed = replace(ROW, status="failed", environment="there")
+    rows = Remembered(points, {first: ROW, "f" * 32: failed})
+    assert first in rows and second not in rows and rows.get(second) is None
+    rows[second] = failed
+    rows[first] = ROW
+    assert list(rows) == [first, second, "f" * 32] and len(rows) == 3
+    assert [(row.status, row.environment) for row in rows.values()] == [
+        ("ok", "here"), ("failed", "there"), ("failed", "there"),
+    ]  # fmt: skip
+    assert [point.trial.key for point in points.without(rows)] == list(points)[2:]
+
+
+def test_keys_that_begin_alike_are_told_apart():
+    packed = [bytes([1] * 8 + [end] * 8) for end in (250, 3, 250, 5)]
+    keys = Keys(b"".join(packed))
+    assert [keys.place(each.hex()) for each in packed] == [0, 1, 0, 3] and keys.alike
+    one = packed[0].hex()
+    strangers = ["", "xy", "01" * 8, "01" * 16, bytes([1] * 8 + [4] * 8).hex(), one.upper(), f"{one} ", None]
+    assert {keys.place(each) for each in strangers} == {None}
+
+
 def test_a_trial_that_two_cells_ask_for_is_one(study):
     cells = list(study.cells())
     twice = ByKey(CellPlan([*cells, *cells]))
@@ -70,7 +99,14 @@ def test_a_trial_that_two_cells_ask_for_is_one(study):
 def test_a_point_takes_little_memory_and_a_bad_cell_is_refused():
     cell = next(iter(configure("brutzkus.fig3a").cells()))
     many = CellPlan([Cell(**{**vars(cell), "seeds": range(100_000)})])
-    assert sys.getsizeof(many.keys) + sum(map(sys.getsizeof, many.keys)) < 100 * len(many)
+    many.keys.place("")  # numpy is there
+    tracemalloc.start()
+    many = CellPlan([Cell(**{**vars(cell), "seeds": range(100_000)})])
+    points = many.by_key
+    rest, rows = points.without({}), Remembered(points, {many.keys[7]: ROW})
+    held, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 40 * len(many) == 40 * len(rest) and len(rows) == 1
     assert many[99_999].trial.seed == 99_999
     with pytest.raises(Exception, match="seed"):
         CellPlan([Cell(**{**vars(cell), "seeds": range(2**31 - 1, 2**31 + 1)})])

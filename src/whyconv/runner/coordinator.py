@@ -10,11 +10,10 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import replace
-from functools import cache
 from itertools import islice
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 from whyconv import registry, system
 from whyconv.errors import UserError
@@ -37,7 +36,7 @@ from whyconv.runner.planning import Planner
 from whyconv.runner.pool import Errand, Outcome
 from whyconv.runner.reasons import Reasons
 from whyconv.runner.store import Store
-from whyconv.runner.stored import Stored
+from whyconv.runner.stored import Remembered, Stored
 from whyconv.studies.lazily import ByKey, CellPlan, Part, Trials
 from whyconv.tasks import StreamedTask
 from whyconv.text import labelled
@@ -151,14 +150,15 @@ class _Run:
         self._environments = found.environments()
         failed = {key for key, row in stored.items() if row.status == "failed" and options.retry_failed}
         elsewhere = {key for key, row in stored.items() if options.strict_environment and self._foreign(row)}
-        self._rows = {key: row for key, row in stored.items() if key not in failed | elsewhere}
+        self._rows: dict[str, Row] | Remembered = {
+            key: row for key, row in stored.items() if key not in failed | elsewhere
+        }
+        """If the plan is very long, rows stay on disk."""
         self._reusable = frozenset(self._rows)
         checkpoint.sweep(store.folder, failed.union(self._rows))
         others = self._has_other_settings(found.runs())
         self._reasons = Reasons(stored.values(), failed, damaged, others, elsewhere)
         self.points: Mapping[str, Point] = {}
-        self._slim = False
-        """Whether the plan is so long that rows stay on disk."""
         self.done = 0
         self._workers = 1
 
@@ -179,7 +179,7 @@ class _Run:
             planned = self._plan()
             missing = self._missing()
         self._store.check_in_place()
-        if self._slim:
+        if isinstance(self._rows, Remembered):
             return Summary(planned, Stored(self._store.folder, self.points))
         return Summary(planned, {key: self._rows[key] for key in self.points if key in self._rows})
 
@@ -202,9 +202,10 @@ class _Run:
         """Ask the study for its plan."""
         planned = self._planner.plan(self._rows)
         first = not self.points
-        self._slim = isinstance(planned, CellPlan)
-        if first or not self._slim:
+        if first or not isinstance(planned, CellPlan):
             self.points = _by_key(planned)
+        if first and isinstance(self.points, ByKey):
+            self._rows = Remembered(self.points, self._rows)
         missing = self._missing()
         self.done = len(self.points) - len(missing)
         if missing and first:
@@ -304,7 +305,7 @@ class _Run:
         firsts = self._store.put_all(entries)  # raises if the folder is gone
         rows = [replace(row, first_at=first_at) for row, first_at in zip(rows, firsts, strict=True)]
         for row in rows:
-            self._rows[row.key] = _slim(row) if self._slim else row
+            self._rows[row.key] = row
             checkpoint.Checkpoint(self._store.folder / checkpoint.FOLDER / f"{row.key}.npz").discard()
         for row in rows:
             self.done += 1
@@ -346,16 +347,6 @@ class _Run:
     def _has_other_settings(self, runs: Iterable[RunRecord]) -> bool:
         settings = [run.settings for run in runs if run.study == self._study.name]
         return bool(settings) and self._study.canonical() not in settings
-
-
-def _slim(row: Row) -> Row:
-    """What a long run remembers of a row that is on disk: one object for all that are alike."""
-    return _slim_row("ok" if row.status == "ok" else "failed", row.environment)
-
-
-@cache
-def _slim_row(status: Literal["ok", "failed"], environment: str) -> Row:
-    return Row("", "", {}, {}, status, environment=environment)
 
 
 class _Batch:

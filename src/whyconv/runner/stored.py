@@ -1,16 +1,15 @@
-"""The rows of a long run, read from its store when somebody looks at them."""
+"""The rows of a long run: on disk, read when somebody looks at them; two bytes of each in memory."""
 
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from whyconv.lazy import np
 from whyconv.runner.store import Store
-
-if TYPE_CHECKING:
-    from whyconv.trial import Row
+from whyconv.studies.lazily import ByKey
+from whyconv.trial import Row
 
 
 class Stored(Mapping[str, "Row"]):
@@ -32,3 +31,51 @@ class Stored(Mapping[str, "Row"]):
 
     def __len__(self) -> int:
         return len(self._rows)
+
+
+class Remembered(Mapping[str, Row]):
+    """What a long run remembers of rows on disk: status and environment, in two bytes for a planned trial.
+
+    Looked up, a row has nothing else. Rows of trials that are not planned are remembered by key.
+    """
+
+    def __init__(self, points: ByKey, rows: Mapping[str, Row]) -> None:
+        self._points = points
+        self._kinds: list[Row] = []
+        self._codes = np.zeros(len(points.plan), np.uint16)
+        """For the number of a point: 0, or which kind its row is, from 1 on."""
+        self._others: dict[str, int] = {}
+        self._planned = 0
+        for key, row in rows.items():
+            self[key] = row
+
+    def __setitem__(self, key: str, row: Row) -> None:
+        slim = Row("", "", {}, {}, row.status, environment=row.environment)
+        if slim not in self._kinds:
+            self._kinds.append(slim)
+        code, number = 1 + self._kinds.index(slim), self._points.plan.keys.place(key)
+        if number is None:
+            self._others[key] = code
+        else:
+            self._planned += not self._codes[number]
+            self._codes[number] = code
+
+    def _code(self, key: object) -> int:
+        number = self._points.plan.keys.place(key)
+        return self._others.get(str(key), 0) if number is None else int(self._codes[number])
+
+    def __getitem__(self, key: str) -> Row:
+        if not (code := self._code(key)):
+            raise KeyError(key)
+        return self._kinds[code - 1]
+
+    def __contains__(self, key: object) -> bool:
+        return bool(self._code(key))
+
+    def __iter__(self) -> Iterator[str]:
+        keys = self._points.plan.keys
+        yield from (keys[int(number)] for number in np.flatnonzero(self._codes))
+        yield from self._others
+
+    def __len__(self) -> int:
+        return self._planned + len(self._others)

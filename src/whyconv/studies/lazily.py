@@ -7,7 +7,8 @@ and a key is a digest of a text with the seed put in: 3 microseconds, where a tr
 from __future__ import annotations
 
 import hashlib
-from bisect import bisect_right
+from array import array
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -15,11 +16,13 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any, overload
 
+from whyconv.lazy import np
 from whyconv.spec import to_json
 from whyconv.studies import Cell, Point
 from whyconv.trial import Trial
 
 _SEED = "@seed@"
+KEY_BYTES = 16
 
 
 @dataclass(frozen=True)
@@ -43,14 +46,72 @@ class _Template:
         assert quoted and _SEED not in after, "the seed is put in at one place"
         return cls(first.labels, first.trial, cell.seeds, before, after)
 
-    def key(self, seed: int) -> str:
-        return hashlib.sha256(f"{self.before}{seed}{self.after}".encode()).hexdigest()[:32]
+    def key(self, seed: int) -> bytes:
+        """The key of the trial with this seed, as the bytes that its digits stand for."""
+        return hashlib.sha256(f"{self.before}{seed}{self.after}".encode()).digest()[:KEY_BYTES]
 
     def point(self, seed: int, key: str) -> Point:
         fields = {name: getattr(self.trial, name) for name in Trial.model_fields}
         trial = Trial.model_construct(self.trial.model_fields_set, **{**fields, "seed": seed})
         vars(trial).update(key=key, versions=self.trial.versions, program=self.trial.program)
         return Point(self.labels, trial)
+
+
+class Keys(Sequence[str]):
+    """Keys in order, 16 bytes each, and 12 more for the places of each once one is looked for."""
+
+    def __init__(self, packed: bytes) -> None:
+        self._packed = packed
+
+    def __len__(self) -> int:
+        return len(self._packed) // KEY_BYTES
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self[each] for each in range(*index.indices(len(self)))]
+        return self._at(range(len(self))[index]).hex()
+
+    def __eq__(self, other: object) -> bool:
+        return self._packed == other._packed if isinstance(other, Keys) else list(self) == other
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def place(self, key: object) -> int | None:
+        """The first place of a key; None if it has none."""
+        try:
+            wanted = bytes.fromhex(key) if isinstance(key, str) else b""
+        except ValueError:
+            return None
+        if len(wanted) != KEY_BYTES or wanted.hex() != key:
+            return None
+        heads, places = self._sorted
+        head = int.from_bytes(wanted[:8], "big")
+        for each in range(bisect_left(heads, head), len(heads)):
+            if heads[each] != head:
+                break
+            if self._at(int(places[each])) == wanted:
+                return int(places[each])
+        return None
+
+    def _at(self, place: int) -> bytes:
+        return self._packed[KEY_BYTES * place : KEY_BYTES * (place + 1)]
+
+    @property
+    def alike(self) -> bool:
+        """Whether keys may be equal: whether the first eight bytes of any are."""
+        heads, _ = self._sorted
+        return bool((heads[1:] == heads[:-1]).any())
+
+    @cached_property
+    def _sorted(self) -> tuple[Any, Any]:
+        """The first eight bytes of all keys as numbers, in order, and the places where they stand."""
+        heads = np.frombuffer(self._packed, ">u8")[::2].astype(np.uint64)
+        places = np.argsort(heads, kind="stable").astype(np.uint32)
+        return heads[places], places
 
 
 class CellPlan(Sequence[Point]):
@@ -80,9 +141,9 @@ class CellPlan(Sequence[Point]):
         return bisect_right(self._ends, number)
 
     @cached_property
-    def keys(self) -> list[str]:
+    def keys(self) -> Keys:
         """The keys of all trials, in order."""
-        return [cell.key(seed) for cell in self._cells for seed in cell.seeds]
+        return Keys(b"".join(cell.key(seed) for cell in self._cells for seed in cell.seeds))
 
     @cached_property
     def by_key(self) -> ByKey:
@@ -99,29 +160,44 @@ class ByKey(Mapping[str, Point]):
 
     def __init__(self, plan: CellPlan) -> None:
         self.plan = plan
-        self._numbers: dict[str, int] = {}
-        for number, key in enumerate(plan.keys):
-            self._numbers.setdefault(key, number)
 
     def __getitem__(self, key: str) -> Point:
-        return self.plan[self._numbers[key]]
+        return self.plan[self.number(key)]
+
+    def number(self, key: str) -> int:
+        """The number of a key's point in the plan."""
+        if (place := self.plan.keys.place(key)) is None:
+            raise KeyError(key)
+        return place
 
     def cell_of(self, key: str) -> int:
         """The number of the cell that a trial belongs to."""
-        return self.plan.cell_of(self._numbers[key])
+        return self.plan.cell_of(self.number(key))
 
     def __contains__(self, key: object) -> bool:
-        return key in self._numbers
+        return self.plan.keys.place(key) is not None
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._numbers)
+        return map(self.plan.keys.__getitem__, self._firsts)
 
     def __len__(self) -> int:
-        return len(self._numbers)
+        return len(self._firsts)
+
+    @cached_property
+    def _firsts(self) -> Sequence[int]:
+        """The numbers of points whose trial is not that of an earlier point."""
+        keys = self.plan.keys
+        everyone = range(len(keys))
+        return (
+            array("I", (each for each in everyone if keys.place(keys[each]) == each))
+            if keys.alike
+            else everyone
+        )
 
     def without(self, rows: Mapping[str, Any]) -> Part:
         """The points that have no row."""
-        return Part(self.plan, [number for key, number in self._numbers.items() if key not in rows])
+        keys = self.plan.keys
+        return Part(self.plan, array("I", (each for each in self._firsts if keys[each] not in rows)))
 
 
 class Part(Sequence[Point]):
