@@ -51,6 +51,7 @@ def test_a_real_target_from_the_frame_to_the_winner(audited):
     assert errors["mean"] == pytest.approx(spread, rel=0.2), "in the unit of the target"
     assert errors["ridge"] < 0.01 * spread, "the target is linear"
     assert errors[told["best"]] < 0.5 * spread
+    assert any("does not beat the mean" in each["says"] for each in told["controls"])
     best, features = answer.best, frame.drop(columns="price")
     assert isinstance(best, ConvRegressor)
     assert best.fit(features, frame["price"]).score(features, frame["price"]) > 0.5
