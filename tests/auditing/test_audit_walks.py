@@ -1,15 +1,18 @@
-"""Whole audits beyond two classes in independent rows: a real target, and several rows of one person."""
+"""Whole audits: planted truths, a real target, several rows of one person."""
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from whyconv import ConvRegressor
+from whyconv.auditing import planted_run
 from whyconv.auditing.answer import Answer
-from whyconv.auditing.arms import CNN, FCN
+from whyconv.auditing.arms import CNN, FCN, GLOBAL_MAX, LCN
 from whyconv.auditing.dataset import from_arrays
 from whyconv.auditing.design import designed
 from whyconv.auditing.keeping import keep
+from whyconv.auditing.planted import planted
+from whyconv.auditing.result import PRIORS
 from whyconv.auditing.results import result
 from whyconv.paths import run_folder, use_run_folder
 from whyconv.runner.coordinator import complete
@@ -72,3 +75,17 @@ def test_persons_on_both_sides_look_learned_and_as_groups_are_not(audited):
     assert min(errors.values()) > 0.3
     unjudged = "nothing was judged: no arm beats the majority for certain"
     assert unjudged in told.warnings and unjudged not in blind.warnings
+
+
+@pytest.mark.parametrize(
+    ("kind", "verdict", "priors"),
+    [("shift", "saves", ("pooling", "together")), ("noise", "not judged", PRIORS)],
+)
+def test_a_planted_truth_is_found(audited, kind, verdict, priors):
+    """A pattern anywhere, and nothing at all; what so few examples do not decide is not answered wrongly."""
+    answer = audited(
+        planted(kind, 600, 30, 5, 7), arms=(FCN, LCN, CNN, GLOBAL_MAX), sizes=(56, 112, 225, 450), seeds=5,
+        orders=0, steps=300, channels=8, windows=(5,), reference_rounds=0,
+    )  # fmt: skip
+    assert "wrong" not in planted_run.grades(kind, answer.result).values()
+    assert {each.verdict for each in answer.savings if each.prior in priors} == {verdict}
