@@ -120,6 +120,12 @@ def test_a_frame_has_numbers_booleans_and_categories():
     assert data.x[:, 0, 0, 1:].max() == 0 and data.x[:, 0, 1, 0].tolist() == (Y > 0).tolist()
 
 
+def test_numbers_among_objects_are_numbers():
+    frame = pd.DataFrame(X[:, :3], columns=["a", "b", "c"])
+    data = from_arrays(frame.astype(object).assign(old=np.array(Y > 0, object)), Y)
+    assert (data.x[..., :3, :] == from_arrays(frame, Y).x).all() and set(data.x[:, 0, 3, 0]) == {0.0, 1.0}
+
+
 def test_frames_of_others_are_frames():
     pa = pytest.importorskip("pyarrow")
     frame = pd.DataFrame({"size": X[:, 0], "age": X[:, 1], "kind": np.array(["x", "y", "z"])[Y]})

@@ -147,6 +147,8 @@ def frame_values(frame: Any) -> tuple[NDArray, tuple[str, ...]]:
         raise BadData(
             f"the table has {len(frame)} rows and {len(names)} columns; give examples with features."
         )
+    if np.dtype(object) in list(frame.dtypes):
+        frame = frame.infer_objects()  # numbers among objects are numbers
     columns = [frame.iloc[:, place] for place in range(len(names))]
     words = [name for name, column in zip(names, columns, strict=True) if not _allowed(column.dtype)]
     if words:
