@@ -79,7 +79,7 @@ NEW = [
     ("clipped ReLU with slope 1 at its upper kink", WALK, "(lifted < self.cap)", "(lifted <= self.cap)", DESCENTS),
     ("junta: dimension without the last level", f"{M}/exact/juntas.py", "for size in range(k_window + 1))", "for size in range(k_window))", "malach.junta"),
     ("nas: n - k places", f"{M}/exact/juntas.py", "return (n_bits - k_window + 1) * factorial", "return (n_bits - k_window) * factorial", "malach.nas"),
-    ("thm10: eta for eta/2 in the sharp form", f"{M}/claims/descent.py", "HALVED: ClassVar = (1.0, 1.0, 0.5)", "HALVED: ClassVar = (1.0, 1.0, 1.0)", "malach.thm10"),
+    ("thm10: eta for eta/2 in the sharp form", f"{M}/claims/regret.py", "HALVED: ClassVar = (1.0, 1.0, 0.5)", "HALVED: ClassVar = (1.0, 1.0, 1.0)", "malach.thm10"),
     ("luck: l for l - 1", LUCKY, "2 ** (patterns - 1) * 2 * (patterns - 1))", "2 ** (patterns - 1) * 2 * patterns)", "brutzkus.lemma5.2"),
     ("lemma5.2: 2k/d for k/d", MARGIN, "4 * size), Fraction(channels, size)", "4 * size), Fraction(2 * channels, size)", "brutzkus.lemma5.2"),
     ("schedule: T_1 for T_1 + 1", MARGIN, "Fraction(1, 4 * channels * (steps + 1))", "Fraction(1, 4 * channels * steps)", "brutzkus"),
