@@ -10,8 +10,8 @@ from whyconv.claims import Claim, Instance
 from whyconv.claims.seeds import generator
 from whyconv.exact import pattern_sets
 from whyconv.exact.rank import rank_modulo
+from whyconv.exact.transcription import DIFFER, differing
 from whyconv.lazy import Ints, NDArray, np
-from whyconv.papers.brutzkus.claims import pinned
 from whyconv.papers.brutzkus.claims.seeds import seeds
 from whyconv.papers.brutzkus.exact import first_layer, max_pooling, printed, shattering
 from whyconv.verdict import Evidence, Verdict
@@ -57,7 +57,7 @@ class Theorem42(Claim, name="brutzkus.thm4.2"):
                 values = max_pooling.forward(scores @ basis, readout, inputs)
                 miss = max(miss, float(np.abs(values - labels).max()))
             tried, largest = tried + labellings.shape[1], size
-        differ = pinned.differing(
+        differ = differing(
             *((len(shattering.corners(n)), printed.theorem_4_2_points(n)) for n in (2, 5)),
             *((len(shattering.corners(n)), printed.theorem_4_2_dimension(2 * n)) for n in (2, 5)),
             *((2 * len(shattering.corners(n)), printed.theorem_4_2_channels(n)) for n in (2, 5)),
@@ -70,7 +70,7 @@ class Theorem42(Claim, name="brutzkus.thm4.2"):
                 "largest shattered set": largest,
                 "worst |N(x) - y|": miss,
                 "worst |alpha closed - solved|": gap,
-                pinned.DIFFER: differ,
+                DIFFER: differ,
             },
         )
 

@@ -20,13 +20,13 @@ from typing import Any, ClassVar
 from whyconv.claims import Claim, Instance
 from whyconv.claims.errata import Erratum
 from whyconv.claims.seeds import draw_seeds, generator
+from whyconv.exact.transcription import DIFFER, differing
 from whyconv.lazy import NDArray, np
 from whyconv.papers.malach.exact import bounds, k_patterns, printed
 from whyconv.papers.malach.exact.bounds import loss_drift_bound, step_size
 from whyconv.papers.malach.exact.oracle_windows import PlainPath
 from whyconv.papers.malach.exact.routes import Walks, crowd, kink, walk
 from whyconv.papers.malach.exact.runs import COUNTEREXAMPLE, KINDS, LAWS, Batch, drawn
-from whyconv.papers.malach.exact.transcription import differing
 from whyconv.papers.malach.exact.window_descent import Path, Ramp, descend, draw_counts
 from whyconv.verdict import Evidence, Verdict
 
@@ -151,7 +151,7 @@ class Lemma8(Claim, name="malach.lemma8"):
         with_c, moved, sharp = (
             max(values) for values in list(zip(*ratios.values(), counter, strict=True))[:3]
         )
-        without_c, differ = counter[0] * COUNTEREXAMPLE.cap, differing(_lemma_8_pairs())
+        without_c, differ = counter[0] * COUNTEREXAMPLE.cap, differing(*_lemma_8_pairs())
         verdict: Verdict = "fails"
         if max(with_c, moved, sharp) <= SLACK and apart <= AGREE and not differ:
             verdict = "holds as corrected" if without_c > SLACK else "holds"
@@ -166,7 +166,7 @@ class Lemma8(Claim, name="malach.lemma8"):
                 "largest |W - W0| / sharper bound": sharp,
                 "problems drawn": 2 * len(draw_seeds()),
                 "compressed and plain differ by": apart,
-                "transcriptions that differ": differ,
+                DIFFER: differ,
             },
         )
 
@@ -242,7 +242,7 @@ class Lemma9(Claim, name="malach.lemma9"):
         change = max(
             float(np.abs(case.path.probe_loss - case.path.probe_loss[0]).max()) for case in found["small"]
         )
-        differ = differing(_lemma_9_pairs())
+        differ = differing(*_lemma_9_pairs())
         holds = max(worst, sharp) <= SLACK and apart <= AGREE and change > 0.01 and not differ
         return Evidence(
             "holds" if holds else "fails",
@@ -254,7 +254,7 @@ class Lemma9(Claim, name="malach.lemma9"):
                 "largest |change of L|, small": change,
                 "problems drawn": 2 * len(draw_seeds()),
                 "compressed and plain differ by": apart,
-                "transcriptions that differ": differ,
+                DIFFER: differ,
             },
         )
 

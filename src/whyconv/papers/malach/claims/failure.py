@@ -17,6 +17,7 @@ from typing import ClassVar
 from whyconv.claims import Claim
 from whyconv.claims.seeds import draw_seeds
 from whyconv.exact.fourier.front import expected_square, partials
+from whyconv.exact.transcription import DIFFER, differing
 from whyconv.lazy import Floats, np
 from whyconv.measure.intervals import Interval, rate_interval
 from whyconv.papers.malach.exact import initial_gradient as exact
@@ -24,7 +25,6 @@ from whyconv.papers.malach.exact import oracle_problem, printed
 from whyconv.papers.malach.exact.bit_networks import BitNetwork, all_inputs, balanced
 from whyconv.papers.malach.exact.juntas import subsets
 from whyconv.papers.malach.exact.oracle_gradient import gradient_squares
-from whyconv.papers.malach.exact.transcription import differing
 from whyconv.verdict import Evidence, Verdict, kept
 
 STARTS = 80
@@ -178,7 +178,7 @@ class Overwhelming(Claim, name="malach.overwhelming"):
                 mean_share = max(mean_share, float(q) * _gaussian_mean(n, k) / root / promised)
         rate, reached = _measured(draw_seeds())
         counted = _counted(8, 3)
-        differ = differing(_pairs())
+        differ = differing(*_pairs())
         small = powers[10] >= 2 and powers[20] >= 2 * powers[10]
         holds = (
             small
@@ -199,7 +199,7 @@ class Overwhelming(Claim, name="malach.overwhelming"):
                 "largest |gradient|^2 / sqrt(B) of these": reached,
                 "sets A with a gradient, n = 8, k = 3": float(counted),
                 "P(gradient >= 1), q = C(n,k-1)/k, n = 1024": _hit_chance(1024, 10),
-                "transcriptions that differ": differ,
+                DIFFER: differ,
             },
         )
 

@@ -12,11 +12,11 @@ from typing import ClassVar
 
 from whyconv.claims import Claim, Instance
 from whyconv.claims.seeds import draw_seeds
+from whyconv.exact.transcription import DIFFER, differing
 from whyconv.lazy import NDArray, np
 from whyconv.papers.malach.claims.descent import AGREE, large_runs, small_walks
 from whyconv.papers.malach.exact import online_descent as online
 from whyconv.papers.malach.exact import printed
-from whyconv.papers.malach.exact.transcription import differing
 from whyconv.papers.malach.exact.window_descent import Path
 from whyconv.verdict import Evidence, Verdict
 
@@ -63,7 +63,7 @@ class Theorem10(Claim, name="malach.thm10"):
         ]  # fmt: skip
         drawn = [_sequence(seed, broken == "concave", factors) for seed in draw_seeds()]
         attained = online.excess_of_equal_linear(np.array([1.0, -2.0, 0.5]), 0.75, 0.1, 50, factors)
-        apart, differ = max(each.gap for each in walks), differing(_theorem_10_pairs())
+        apart, differ = max(each.gap for each in walks), differing(*_theorem_10_pairs())
         stated, halved = (max(values) for values in zip(*drawn, strict=True))
         holds = max(stated, halved, *large, *plain, attained) <= 1e-9 and apart <= AGREE and not differ
         return Evidence(
@@ -77,7 +77,7 @@ class Theorem10(Claim, name="malach.thm10"):
                 "left / right side with eta/2, q = 40,000": float(_share(path, step, norms).max()),
                 "sequences drawn": 12 * len(draw_seeds()),
                 "compressed and plain differ by": apart,
-                "transcriptions that differ": differ,
+                DIFFER: differ,
             },
         )
 
