@@ -171,7 +171,7 @@ class Overwhelming(Claim, name="malach.overwhelming"):
             root = _sum_of_bounds(n, k, q) ** 0.5
             powers[bits] = -log(root) / log(n)
             promised = root / n**2 if broken == "square" else root
-            chance = -expm1(float(q) * log1p(-k / comb(n, k - 1)))
+            chance = -expm1(float(q) * log1p(-float(_inside(n, k))))
             worst = max(worst, chance / promised)
             if bits <= 10:
                 signs &= float(q * sum(gradient_squares(n, k))) <= root
@@ -180,13 +180,7 @@ class Overwhelming(Claim, name="malach.overwhelming"):
         counted = _counted(8, 3)
         differ = differing(*_pairs())
         small = powers[10] >= 2 and powers[20] >= 2 * powers[10]
-        holds = (
-            small
-            and max(worst, mean_share) <= 1
-            and signs
-            and counted == Fraction(3, comb(8, 2))
-            and not differ
-        )
+        holds = small and max(worst, mean_share) <= 1 and signs and counted == _inside(8, 3) and not differ
         return Evidence(
             "holds" if holds and rate.verdict == "consistent" else "fails",
             {
@@ -204,9 +198,14 @@ class Overwhelming(Claim, name="malach.overwhelming"):
         )
 
 
+def _inside(n: int, k: int) -> Fraction:
+    """k / C(n, k-1): the share of the sets of k - 1 bits that lie in I, whose neurons get a gradient."""
+    return Fraction(k, comb(n, k - 1))
+
+
 def _hit_chance(n: int, k: int) -> float:
-    """1 - (1 - p)^(1/p), p = k / C(n, k-1)."""
-    p = k / comb(n, k - 1)
+    """1 - (1 - p)^(1/p), p the share of :func:`_inside`."""
+    p = float(_inside(n, k))
     return -expm1(log1p(-p) / p)
 
 
