@@ -215,6 +215,10 @@ MUTANTS = [
     ("measure/intervals.py", "float(array[rank - 1])", "float(array[rank])", "tests/measure/test_intervals.py"),
     ("papers/lahoti/claims/equivariance.py", "or runs[-1].alive(world.answers)", "or True", f"{P}/lahoti/test_lahoti_claims.py"),
     ("seeds.py", "if claim.name not in decided]", "]", "tests/test_seeds.py"),
+    ("papers/malach/claims/failure.py", "Fraction(k, comb(n, k - 1))", "Fraction(1, comb(n, k - 1))", f"{P}/malach/test_malach_negative_claims.py"),
+    ("papers/malach/exact/initial_gradient.py", ".sum() * 2 / 3)", ".sum() / 3)", f"{P}/malach/test_initial_gradient.py"),
+    ("papers/lahoti/exact/equivariant_floor.py", ".low <= risk", ".high <= risk", f"{P}/lahoti/test_equivariant_floor.py"),
+    ("papers/lahoti/exact/rates.py", "((1, 1),)),\n    \"fcn", "((1, 0),)),\n    \"fcn", f"{P}/lahoti/test_lahoti_rates_claims.py"),
 ]  # fmt: skip
 
 
