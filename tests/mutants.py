@@ -215,6 +215,7 @@ MUTANTS = [
     ("measure/intervals.py", "float(array[rank - 1])", "float(array[rank])", "tests/measure/test_intervals.py"),
     ("papers/lahoti/claims/equivariance.py", "or runs[-1].alive(world.answers)", "or True", f"{P}/lahoti/test_lahoti_claims.py"),
     ("seeds.py", "if claim.name not in decided]", "]", "tests/test_seeds.py"),
+    ("verdict.py", "rate.high >= promised, rate", "rate.low >= promised, rate", VERDICT),
     ("papers/malach/claims/failure.py", "Fraction(k, comb(n, k - 1))", "Fraction(1, comb(n, k - 1))", f"{P}/malach/test_malach_negative_claims.py"),
     ("papers/malach/exact/initial_gradient.py", ".sum() * 2 / 3)", ".sum() / 3)", f"{P}/malach/test_initial_gradient.py"),
     ("papers/lahoti/exact/equivariant_floor.py", ".low <= risk", ".high <= risk", f"{P}/lahoti/test_equivariant_floor.py"),
