@@ -6,6 +6,7 @@ STRESS := whyconv-runs/stress
 MINUTES ?= 10
 SETS ?= 20
 FIRST ?= 1
+RUNS ?= 200
 
 .PHONY: setup demo test test-long knobs check-kernels freeze power record gallery seeds mutants planted tightness chaos bench versions lock clean
 
@@ -41,7 +42,7 @@ check-kernels: .venv/dev
 	$(BIN)/python tests/kernels.py
 
 power: .venv/runtime
-	$(BIN)/python -m whyconv.criteria power > power.md && mv power.md docs/power.md
+	$(BIN)/python -m whyconv.criteria power --runs $(RUNS) > power.md && mv power.md docs/power.md
 
 seeds: .venv/runtime
 	$(BIN)/python -m whyconv.seeds --sets $(SETS) --first $(FIRST) --out docs/seeds.jsonl $(CLAIMS) > seeds.md && mv seeds.md docs/seeds.md

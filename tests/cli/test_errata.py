@@ -28,6 +28,18 @@ def test_all_are_listed_with_sources(whyconv):
     assert whyconv("errata", "--json", "--bibtex").returncode == 2
 
 
+def test_a_misprint_of_the_text_at_hand_is_no_error_in_the_paper(whyconv):
+    kinds = {each["claim"]: each["kind"] for each in records(CORRECTED)}
+    assert [name for name, kind in kinds.items() if kind == "misprint of the text at hand"] == [
+        "malach.thm4-eta"
+    ]
+    assert {*kinds.values()} == {"misprint of the text at hand", "error in the paper"}
+    for words in ((), ("--markdown",), ("--bibtex",)):
+        said = " ".join(whyconv("errata", "malach.thm4-eta", *words).stdout.split()).lower()
+        assert "misprint of the text at hand" in said and "error in the paper" not in said
+        assert "error in the paper" in whyconv("errata", "malach.thm4", *words).stdout.lower()
+
+
 def test_they_can_be_cited(whyconv):
     found = records(CORRECTED)
     assert markdown(found).count("## ") == len(found) == len(CORRECTED)

@@ -1,6 +1,7 @@
 """Criteria in made-up worlds: the truth far from a threshold is found, at it there are few false alarms."""
 
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ from whyconv.measure.complexity import sample_complexity
 from whyconv.measure.curves import Curve
 from whyconv.settings import configure
 
+PAGE = Path(__file__).parents[2] / "docs" / "power.md"
 STUDIES = [study for study in registry.pieces("study") if study.__module__.startswith("whyconv.papers.")]
 WORLDS = [study for study in STUDIES if power.world_of(study)]
 
@@ -79,6 +81,21 @@ def test_coupled_twins_have_the_same_numbers():
     same = coupled(table, "MLP", "SVM", "test_error", "m")
     one, other = (same[same["arm"] == arm].set_index(["m", "seed"])["test_error"] for arm in ("MLP", "SVM"))
     assert (one == other.loc[one.index]).all() and not same["test_error"].equals(table["test_error"])
+
+
+def test_the_table_has_every_preset_with_the_seeds_and_effects_of_today():
+    lines = [line for line in PAGE.read_text("utf-8").splitlines() if line.startswith("| `")]
+    told = []
+    for line in lines:
+        *head, far_below, at, near, far_above = line.strip("| ").split(" | ")
+        told.append((*head, *(cell.split(":")[0] for cell in (far_below, at, near, far_above))))
+    now = []
+    for study in STUDIES:
+        world = power.world_of(study)
+        for preset, chosen in power.judged_presets(study.name):
+            effects = (f"{effect:.3g}" for effect in world.effects().values())
+            now.append((f"`{study.name}`", preset, str(chosen.seeds), world.effect, *effects))
+    assert sorted(told) == sorted(now)
 
 
 def test_the_command_prints_the_page(capsys):

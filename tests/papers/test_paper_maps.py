@@ -78,6 +78,14 @@ def test_every_claim_study_and_exact_module_of_the_paper_is_in_its_table(paper):
 
 
 @pytest.mark.parametrize("paper", PAPERS)
+def test_every_claim_says_what_its_routes_share(paper):
+    text = (HOME / "papers" / paper / "README.md").read_text("utf-8")
+    said = re.findall(r"`([^`]+)`", text.split("## What the routes share")[1])
+    ours = {piece.name for piece in registry.pieces("claim") if piece.name.startswith(f"{paper}.")}
+    assert ours and not ours - set(said)
+
+
+@pytest.mark.parametrize("paper", PAPERS)
 def test_every_statement_of_the_paper_has_a_line_with_a_name_or_says_why_not(paper):
     table = lines(paper)
     said = "\n".join(table)

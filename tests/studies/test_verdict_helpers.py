@@ -3,7 +3,7 @@
 import pytest
 
 from whyconv.measure.intervals import Interval
-from whyconv.verdict import Evidence, above, all_above, below, between, within, worst
+from whyconv.verdict import Evidence, above, all_above, below, between, kept, within, worst
 
 
 def interval(low, high):
@@ -49,3 +49,10 @@ def test_the_worst_of_several_counts_and_all_numbers_stay():
             parts[end - 1].verdict, {part.verdict: 1 for part in parts[:end]}
         )
     assert worst().verdict == "undecided"
+
+
+def test_a_promised_rate_is_kept_unless_the_whole_interval_lies_below_it():
+    assert kept(18, 20, 0.95, "rate").verdict == "consistent"  # 0.68 to 0.99 contains it
+    assert kept(20, 20, 0.5, "rate").verdict == "consistent"
+    assert kept(10, 20, 0.95, "rate").verdict == "fails"
+    assert kept(10, 20, 0.95, "rate").numbers["rate"].count == 20

@@ -38,6 +38,8 @@ PAPERS: Mapping[str, Mapping[str, str]] = {
     },
 }
 """The papers that have errata, for BibTeX."""
+PAPER, TEXT = "error in the paper", "misprint of the text at hand"
+"""What an erratum is of: of the paper, or of the text that was read, which need not be the paper's."""
 
 
 def records(claims: Iterable[Any]) -> list[dict[str, Any]]:
@@ -45,7 +47,8 @@ def records(claims: Iterable[Any]) -> list[dict[str, Any]]:
     return [
         {
             "claim": claim.name, "paper": claim.name.partition(".")[0], "reference": claim.reference,
-            "provenance": claim.provenance, **claim.erratum.data(), "command": f"whyconv check {claim.name}",
+            "provenance": claim.provenance, "kind": TEXT if claim.provenance == "misprint" else PAPER,
+            **claim.erratum.data(), "command": f"whyconv check {claim.name}",
         }
         for claim in claims
         if claim.erratum is not None
@@ -56,7 +59,7 @@ def markdown(found: Iterable[Mapping[str, Any]]) -> str:
     """A section for every erratum."""
     parts = []
     for each in found:
-        lines = [f"## {each['reference']} (`{each['claim']}`)", ""]
+        lines = [f"## {each['reference']} (`{each['claim']}`)", "", f"- **kind:** {each['kind']}"]
         lines += [f"- **{label}:** {each[name]}" for name, label in LABELS.items()]
         parts.append("\n".join([*lines, f"- **checked by:** `{each['command']}`"]))
     return "\n\n".join(parts)
@@ -71,7 +74,10 @@ def bibtex(found: Iterable[Mapping[str, Any]], version: str) -> str:
         for paper, fields in papers.items()
     ]
     for each in found:
-        note = f"Printed: {each['printed']} Corrected: {each['corrected']} Checked by: {each['command']}"
+        note = (
+            f"{each['kind'].capitalize()}. Printed: {each['printed']} Corrected: {each['corrected']} "
+            f"Checked by: {each['command']}"
+        )
         fields = {
             "title": f"{{Erratum to {plain(each['reference'])}}}", "crossref": f"{{{each['paper']}}}",
             "howpublished": f"{{whyconv {version}, claim {each['claim']}}}", "note": f"{{{plain(note)}}}",

@@ -40,7 +40,7 @@ def errata(
         width = min(shutil.get_terminal_size((80, 24)).columns, 100)
         for each in found:
             print(f"{each['claim']}  {each['reference']}")
-            for name, label in LABELS.items():
+            for name, label in {"kind": "kind", **LABELS}.items():
                 head = f"  {label + ':':<11}"
                 print(textwrap.fill(each[name], width, initial_indent=head, subsequent_indent=" " * 13,
                                     break_on_hyphens=False))  # fmt: skip

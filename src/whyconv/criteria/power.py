@@ -111,7 +111,7 @@ def page(found: Sequence[Power], missing: Iterable[str], runs: int) -> str:
         f"{runs} tables of rows at the threshold and {-(-runs // SHARE)} at each of the other effects, "
         "judged by the study itself. One condition of the criterion is moved, the others are met; noise is "
         "of the size of measured rows in a few studies and assumed in the others (`whyconv.criteria.worlds` "
-        "says how much, `papers/<paper>/worlds/` what each world is). Made by `make power`.", "",
+        f"says how much, `papers/<paper>/worlds/` what each world is). Made by `make power RUNS={runs}`.", "",
         "*consistent* at the threshold or below is a false alarm, and 95 % intervals allow 2.5 % of them at "
         "the threshold. Cells: *consistent* / *fails* / other, in %.", "",
         "| study | preset | seeds | what is moved | far below | at | near | far above |",

@@ -4,7 +4,8 @@ import pytest
 from every_claim import EveryClaim, check, control
 
 from whyconv import registry, stress
-from whyconv.papers.brutzkus.claims import pinned, seeds
+from whyconv.exact.transcription import DIFFER, differing
+from whyconv.papers.brutzkus.claims import seeds
 
 
 class TestEveryClaim(EveryClaim):
@@ -104,9 +105,9 @@ def test_a_round_of_search_contradicts_nothing_and_is_repeatable(name):
 
 @pytest.mark.parametrize("name", ALL)
 def test_transcriptions_agree(name):
-    assert check(name).numbers.get(pinned.DIFFER, 0) == 0
+    assert check(name).numbers.get(DIFFER, 0) == 0
 
 
 def test_transcriptions_are_compared():
-    assert pinned.differing((1, 1), (1.0, 1 + 1e-9), (2, 3)) == 2
+    assert differing((1, 1), (1.0, 1 + 1e-9), (2, 3)) == 2
     assert len(seeds.seeds()) >= 20

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import iv
 
+from whyconv.measure.intervals import Interval
 from whyconv.papers.lahoti.exact import equivariant_floor as exact
 from whyconv.papers.lahoti.exact.first_step import mean_alignment, mean_cosine
 from whyconv.papers.lahoti.exact.rates import first_step_alignment
@@ -89,6 +90,14 @@ def test_the_least_number_of_examples():
     least = exact.least_examples("lcn", 10, 4, 0.02, 0.2, 100)
     assert 0.9 ** (least + 2) < 0.2 < 0.9 ** (least - 2)
     assert exact.least_examples("cnn", 10, 4, 0.02, 0.2, 100) == 1
+
+
+def test_the_lower_end_of_the_floor_decides(monkeypatch):
+    def floor(network, patches, patch_dim, sigma, m, draws):
+        return Interval(1.5 / (m + 0.5), 1 / (m + 0.5), 2 / (m + 0.5), draws)
+
+    monkeypatch.setattr(exact, "floor", floor)
+    assert exact.least_examples("cnn", 2, 2, 0.1, 0.1, 64) == 10
 
 
 def test_the_risk_of_the_averaging_rule_is_that_of_samples():

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 from every_claim import EveryClaim, check
 
+from whyconv.exact.transcription import DIFFER
 from whyconv.papers.lahoti.claims import rates
 from whyconv.papers.lahoti.exact.rates import Rate
 from whyconv.papers.lahoti.studies.signal_study import CNN, FCN, LCN
@@ -77,9 +78,19 @@ def test_exponents_are_those_of_three_measured_places(name):
 def test_three_places_confirm_nothing(name, monkeypatch):
     """A bound that every growth satisfies is not confirmed, and one that none satisfies is contradicted."""
     upper = name.endswith("upper")
+    monkeypatch.setattr(rates.pinned, "rates", lambda *names: 0)
     for power, verdict in ((9, "undecided" if upper else "fails"), (-9, "fails" if upper else "undecided")):
         monkeypatch.setitem(rates.RATES, name.removeprefix("lahoti."), Rate("", ((power, power),)))
         assert find("claim", name)().check().verdict == verdict
+
+
+@pytest.mark.parametrize("name", RATES)
+def test_a_rate_unlike_the_printed_one_fails_also_where_no_measurement_contradicts_it(name, monkeypatch):
+    loose = ((9, 9),) if name.endswith("upper") else ((0, 0),)
+    monkeypatch.setitem(rates.RATES, name.removeprefix("lahoti."), Rate("", loose))
+    evidence = find("claim", name)().check()
+    assert evidence.verdict == "fails" and evidence.numbers[DIFFER] == 3
+    assert check(name).numbers[DIFFER] == 0
 
 
 def test_the_order_is_measured_at_three_places():

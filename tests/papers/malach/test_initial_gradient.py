@@ -101,6 +101,21 @@ def test_a_normal_law_gives_every_partial_nearly(n_bits, k_window, close):
     np.testing.assert_allclose(found, exact, rtol=close, atol=0)
 
 
+def test_a_normal_law_is_the_integral_with_a_gaussian_for_every_sine_and_cosine():
+    """exp(-z^2/6) z for sin z, exp(-z^2/2) for cos z, for exp(-x^2/2) with its Fourier transform."""
+    weights, bias, k_window = np.random.default_rng(2).normal(0, 0.4, 7), 0.3, 3
+    t = np.linspace(-12, 12, 4001)
+    z = t[:, None] * weights
+    damped = np.exp(-(z[:, :k_window] ** 2).sum(1) / 6 - (z[:, k_window:] ** 2).sum(1) / 2)
+    transform = np.sqrt(2 * np.pi) * np.exp(-(t**2) / 2 + 1j * t * bias) * damped / (2 * np.pi)
+    expected = []
+    for j in range(7):
+        others = sorted({*range(k_window)} ^ {j})
+        expected.append((transform * (1j * z[:, others]).prod(axis=1)).sum().real * (t[1] - t[0]))
+    found = initial_gradient.normal_partials(lambda x: np.exp(-(x**2) / 2), weights, bias, k_window)
+    np.testing.assert_allclose(found, expected, rtol=1e-9, atol=0)
+
+
 def test_more_terms_change_nothing():
     for function in (np.tanh, tanh_slope):
         few, many = (initial_gradient.gaussian_square(function, 16, 5, 0.3, terms) for terms in (65, 80))

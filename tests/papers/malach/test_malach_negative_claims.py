@@ -1,5 +1,7 @@
 """The claims on Malach & Shalev-Shwartz, sections 4 and 5: verdicts, controls, the numbers that decide."""
 
+from math import comb
+
 import numpy as np
 import pytest
 from every_claim import EveryClaim, check, control, controls
@@ -176,7 +178,10 @@ def test_descent_is_not_stuck_but_its_first_step_is_small():
 
 def test_the_first_gradient_is_small_with_overwhelming_probability():
     numbers = check("malach.overwhelming").numbers
-    assert numbers["P(gradient >= 1) / promised, extremal start"] < 1
+    # 4,096 neurons at n = 64, k = 6: 1 - (1 - 6/C(64, 5))^4096 over sqrt(B), largest there
+    share = -np.expm1(4096 * np.log1p(-6 / comb(64, 5)))
+    root = (4096 * (64 / comb(63, 6) + 1 / comb(64, 6))) ** 0.5
+    assert numbers["P(gradient >= 1) / promised, extremal start"] == pytest.approx(share / root, rel=1e-9)
     assert numbers["P(gradient >= 1), q = C(n,k-1)/k, n = 1024"] == pytest.approx(1 - np.exp(-1), rel=1e-6)
     assert control("malach.overwhelming", "constant").numbers["sqrt(B) = 1/n to the power, n = 2^20"] < 1
     assert control("malach.overwhelming", "square").numbers["P(gradient >= 1) / promised, extremal start"] > 1

@@ -11,7 +11,9 @@ from whyconv.papers.malach.exact import bounds, k_patterns, routes, window_desce
 
 class TestEveryClaim(EveryClaim):
     paper = "Malach & Shalev-Shwartz"
-    modules = tuple(f"malach.claims.{name}" for name in ("descent", "learning", "representation", "sizes"))
+    modules = tuple(
+        f"malach.claims.{name}" for name in ("descent", "learning", "regret", "representation", "sizes")
+    )
     twice = ("malach.lemma6", "malach.lemma8", "malach.thm10")
     slow = ("malach.thm4",)
 

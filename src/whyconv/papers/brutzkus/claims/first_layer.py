@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 
 from whyconv.claims import Claim, Instance
 from whyconv.claims.errata import Erratum
+from whyconv.exact.transcription import DIFFER, differing
 from whyconv.lazy import Floats, np
 from whyconv.papers.brutzkus.claims import pinned
 from whyconv.papers.brutzkus.claims.climbing import climb
@@ -87,7 +88,7 @@ class Lemma52(Claim, name="brutzkus.lemma5.2"):
         ratio = {size: corrected[size] / bounds.lucky_failure(size[0]) for size in corrected}
         as_printed = {size: printed_[size] / bounds.lucky_failure(size[0]) for size in printed_}
         off = max(_deviation(patterns, seed) for patterns in (3, 5) for seed in seeds())
-        differ = pinned.schedule() + pinned.differing(
+        differ = pinned.schedule() + differing(
             *(
                 pair
                 for k, dim in ((217, 3), (1001, 5), (9000, 7))
@@ -115,7 +116,7 @@ class Lemma52(Claim, name="brutzkus.lemma5.2"):
                 "channels needed / (8 d^3 + 1), d = 10": _fewest_channels(10) / bounds.least_channels(10),
                 "relative gap of the two sums": gap,
                 "drawn filters, most standard errors off": off,
-                pinned.DIFFER: differ,
+                DIFFER: differ,
             },
         )
 
@@ -276,7 +277,7 @@ def _growth_evidence(broken: str, own: int, promised: Callable[[int], float]) ->
         float(np.mean([promised(run.dim) for run in runs])),
         "drawn runs with Eq. 14 that obey",
     )
-    differ = pinned.schedule() + pinned.differing(
+    differ = pinned.schedule() + differing(
         (bounds.CLASS_SHARE, printed.EQUATION_14_MEANT),
         *(
             (bounds.growth(t, step), printed.lemma_5_3_growth(t, step))
@@ -302,7 +303,7 @@ def _growth_evidence(broken: str, own: int, promised: Callable[[int], float]) ->
             "largest other product / r": max(run.others[own] for run in (*granted, extreme)),
             "share of inputs detected wrongly": max(run.wrong[own] for run in (*granted, extreme)),
             "two trajectories differ by (eta)": apart,
-            pinned.DIFFER: differ,
+            DIFFER: differ,
         },
     )
 
@@ -321,7 +322,7 @@ class LemmaC1(Claim, name="brutzkus.lemmaC.1"):
     broken: ClassVar = {"constant": "eta_1 (t + 1) / 2.1 in place of eta_1 (t + 1)"}
 
     def decide(self, broken: str) -> Evidence:
-        differ = pinned.schedule() + pinned.differing(
+        differ = pinned.schedule() + differing(
             *(
                 (bounds.largest_norm(t, step), printed.lemma_c1_norm(step, t))
                 for t in (0, 1, 8)
@@ -354,7 +355,7 @@ class LemmaC2(Claim, name="brutzkus.lemmaC.2"):
 
     def decide(self, broken: str) -> Evidence:
         factor = {"step_factor": 5.0} if broken == "step" else {}
-        differ = pinned.schedule() + pinned.differing((bounds.LARGEST_OUTPUT, printed.LEMMA_C2_OUTPUT))
+        differ = pinned.schedule() + differing((bounds.LARGEST_OUTPUT, printed.LEMMA_C2_OUTPUT))
         built = extremal.aligned(steps=20, **factor)
         scale = 5.0 if broken == "constant" else 1.0
         return _bounded("|N| / (1/2)", lambda run: run.output, drawn(**factor), built, differ, scale)
@@ -380,7 +381,7 @@ class Lemma55(Claim, name="brutzkus.lemma5.5"):
 
     def decide(self, broken: str) -> Evidence:
         factor = {"radius_factor": 320.0} if broken == "radius" else {}
-        differ = pinned.schedule() + pinned.differing(
+        differ = pinned.schedule() + differing(
             *(
                 (bounds.largest_excitation(t, step), printed.lemma_5_5_output(step, t))
                 for t in (1, 2, 8)
@@ -421,7 +422,7 @@ def _bounded(
             "drawn runs": len(runs),
             "relative gap of the two routes": gap,
             "two trajectories differ by (eta)": apart,
-            pinned.DIFFER: differ,
+            DIFFER: differ,
         },
     )
 

@@ -10,9 +10,9 @@ from whyconv.claims import Claim, Instance
 from whyconv.claims.seeds import generator
 from whyconv.exact import pattern_sets
 from whyconv.exact.margins import max_margin
+from whyconv.exact.transcription import DIFFER, differing
 from whyconv.lazy import Floats, NDArray, np
 from whyconv.measure.intervals import mean_interval
-from whyconv.papers.brutzkus.claims import pinned
 from whyconv.papers.brutzkus.claims.climbing import climb
 from whyconv.papers.brutzkus.claims.seeds import seeds
 from whyconv.papers.brutzkus.exact import (
@@ -52,7 +52,7 @@ class Proposition61(Claim, name="brutzkus.prop6.1"):
         solved = {size: _least_linear(*size, places[size[0]]) for size in sizes}
         gap = max(abs(solved[size] - float(proved[size[0]][0])) for size in sizes)
         share = max(bounds.least_linear_norm2(n) / float(lower) for n, (lower, _) in proved.items())
-        differ = pinned.differing(
+        differ = differing(
             *((bounds.least_linear_norm2(n), printed.proposition_6_1_square(n)) for n in (2, 9)),
             *((_radius2(n), printed.data_square(n)) for n in (2, 5)),
         )
@@ -66,7 +66,7 @@ class Proposition61(Claim, name="brutzkus.prop6.1"):
                 "largest n / proved least |w|^2, n <= 50": share,
                 "dual = primal = 2n for all n": tight,
                 "largest |QP - proved|": gap,
-                pinned.DIFFER: differ,
+                DIFFER: differ,
             },
         )
 
@@ -154,7 +154,7 @@ class FullyConnectedBound(Claim, name="brutzkus.fc-bound"):
             *(p / proved_norm_product(d) for d, p in by_d.items()),
         )
         gap = _closed_form_gap()
-        differ = pinned.differing(
+        differ = differing(
             *((proved_norm_product(d), printed.squares_product(d)) for d in (1, 3, 7)),
             *((2 * n**2, 2 * printed.fully_connected_best(n)) for n in (2, 24)),
         )
@@ -174,7 +174,7 @@ class FullyConnectedBound(Claim, name="brutzkus.fc-bound"):
                 "CNN's B^2 R^2, d = 7": by_d[7],
                 "largest B^2 R^2 / (51,200 d)": most,
                 "2n^2, n = 24": 2 * 24**2,
-                pinned.DIFFER: differ,
+                DIFFER: differ,
             },
         )
 

@@ -18,6 +18,7 @@ from whyconv.claims import Claim, Instance
 from whyconv.claims.seeds import generator
 from whyconv.exact import pattern_sets
 from whyconv.exact.margins import max_margin
+from whyconv.exact.transcription import DIFFER, differing
 from whyconv.lazy import Floats, NDArray, np
 from whyconv.measure.intervals import mean_interval
 from whyconv.papers.brutzkus.claims import pinned
@@ -123,7 +124,7 @@ class Theorem51Error(Claim, name="brutzkus.thm5.1-error"):
         routes = _errors_by_two_routes()
         gap = max(0.0, *(max(one[0] - other[1], other[0] - one[1]) for one, other in routes))
         widths = [found.most - found.least for found in (*(run[2] for run in runs), *small.values())]
-        differ = pinned.schedule() + pinned.differing(
+        differ = pinned.schedule() + differing(
             *((bounds.proved_norm_product(d), printed.squares_product(d)) for d in (1, 3, 7)),
             *((bounds.lucky_failure(d), -float(printed.corollary_5_4_probability(d, 9)[1])) for d in (3, 6)),
             *(
@@ -157,7 +158,7 @@ class Theorem51Error(Claim, name="brutzkus.thm5.1-error"):
                     bounds.proved_norm_product(3), 1.0, DELTA
                 ),
                 "largest gap of the two routes' errors": gap,
-                pinned.DIFFER: differ,
+                DIFFER: differ,
             },
         )
 
@@ -295,9 +296,7 @@ class AppendixA(Claim, name="brutzkus.appendix-a"):
             abs(second_layer.proved_margin(g, m, second_layer.half_margin_steps(g, m)) / (g / 2) - 1)
             for g, m in ((0.1, 100), (0.7, 3), (0.01, 10**6))
         )
-        differ = pinned.differing(
-            *((bounds.proved_norm_product(d), printed.squares_product(d)) for d in (1, 3, 7))
-        )
+        differ = differing(*((bounds.proved_norm_product(d), printed.squares_product(d)) for d in (1, 3, 7)))
         holds = enough and same and linear <= 1 and max(certified, solved) <= 1e-9 and differ == 0
         return Evidence(
             "holds" if holds else "fails",
@@ -313,7 +312,7 @@ class AppendixA(Claim, name="brutzkus.appendix-a"):
                 "built: steps / proved": built.most / built.allowed,
                 "both routes take the same steps": same,
                 "|proved margin after the proved steps / (gamma/2) - 1|": solved,
-                pinned.DIFFER: differ,
+                DIFFER: differ,
             },
         )
 

@@ -1,34 +1,21 @@
-"""Constants compared with the second transcription of the paper, at exact rational points."""
+"""The schedule of Theorem 5.1 compared with the second transcription of the paper."""
 
 from __future__ import annotations
 
 from fractions import Fraction
-from math import isclose
-from typing import Any
+from typing import SupportsFloat
 
+from whyconv.exact.transcription import differing
 from whyconv.papers.brutzkus.exact import bounds, printed
 from whyconv.papers.brutzkus.exact.first_layer import Schedule
 
 STEPS = (Fraction(1, 8680), Fraction(3, 70_001), Fraction(2, 7))
 """Values of eta_1 for comparisons."""
-DIFFER = "transcriptions that differ"
-"""The number's name in every claim's evidence."""
-
-
-def differing(*pairs: tuple[Any, Any]) -> int:
-    """How many of the pairs (ours, printed) differ: fractions if at all, floats by a part of 1e-12."""
-
-    def same(ours: Any, other: Any) -> bool:
-        if isinstance(ours, float) or isinstance(other, float):
-            return isclose(ours, other, rel_tol=1e-12, abs_tol=0.0)
-        return ours == other
-
-    return sum(not same(ours, other) for ours, other in pairs)
 
 
 def schedule() -> int:
     """Theorem 5.1's conditions on k, eta_1, r and eta_2, and the schedule that is run."""
-    pairs: list[tuple[Any, Any]] = []
+    pairs: list[tuple[SupportsFloat, SupportsFloat]] = []
     for dim, steps in ((3, 1), (4, 7), (10, 20)):
         channels = bounds.least_channels(dim)
         pairs += [

@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 from whyconv.claims import Claim, Instance
 from whyconv.claims.errata import Erratum
 from whyconv.exact.margins import max_margin
+from whyconv.exact.transcription import DIFFER, differing
 from whyconv.lazy import Floats, np
 from whyconv.papers.brutzkus.claims import pinned
 from whyconv.papers.brutzkus.claims.climbing import climb
@@ -126,7 +127,7 @@ class SeparatorOfProof(Claim, name="brutzkus.separator"):
                 "relative gap of the two routes": gap,
                 "least possible |v|^2 max|z|^2, largest": after,
                 "the same before training, largest": before,
-                pinned.DIFFER: differ,
+                DIFFER: differ,
             },
         )
 
@@ -181,7 +182,7 @@ def _in_range(run: Run) -> bool:
 
 def _pinned_separator() -> int:
     points = [(d, k, step, t) for d, k in ((3, 217), (7, 3000)) for step in pinned.STEPS for t in (1, 9)]
-    return pinned.schedule() + pinned.differing(
+    return pinned.schedule() + differing(
         *((bounds.separator_entry(*point), printed.separator_entry(*point)) for point in points),
         *((bounds.proved_norm_product(d), printed.squares_product(d)) for d in (1, 3, 7)),
         *(

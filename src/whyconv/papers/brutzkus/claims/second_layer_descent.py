@@ -13,6 +13,7 @@ from typing import ClassVar
 from whyconv.claims import Claim, Instance
 from whyconv.claims.seeds import generator
 from whyconv.exact.margins import max_margin
+from whyconv.exact.transcription import DIFFER
 from whyconv.lazy import Floats, Ints, NDArray, np
 from whyconv.papers.brutzkus.claims import pinned
 from whyconv.papers.brutzkus.claims.climbing import climb
@@ -166,7 +167,7 @@ class Theorem51Loss(Claim, name="brutzkus.thm5.1-loss"):
                 "eta_2 x smoothness (<= 1 needed)": float(curvature),
                 "least curvature found / smoothness": float(min(attained)),
                 "relative gap of the two routes": gap,
-                pinned.DIFFER: differ,
+                DIFFER: differ,
             },
         )
 
@@ -288,7 +289,7 @@ class Theorem51Direction(Claim, name="brutzkus.thm5.1-direction"):
                 "largest (1 - cosine) / (1 - proved)": float(((1 - cosine) / (1 - least)).max()),
                 "relative duality gap of a^": duality,
                 "relative gap of the two routes": routes,
-                pinned.DIFFER: differ,
+                DIFFER: differ,
             },
         )
 

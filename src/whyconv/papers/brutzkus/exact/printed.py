@@ -93,10 +93,7 @@ def theorem_5_1_applies(d: int, k: int, T1: int, eta1: Rational, eta2: Rational,
 
 
 def theorem_5_1_probability(delta: Rational, d: int, m: int) -> Sum:
-    """(1-δ)(1 - 4e^{-d} - 4e^{-m/36}): Theorem 5.1 holds at least so often.
-
-    Its footnote adds that e^{-d} "can be improved to e^{-Θ(k)}".
-    """
+    """(1-δ)(1 - 4e^{-d} - 4e^{-m/36}): how often Theorem 5.1 holds; a footnote has e^{-Θ(k)} for e^{-d}."""
     sure = 1 - Fraction(delta)
     return Exponential(sure, 0), Exponential(-4 * sure, -d), Exponential(-4 * sure, -Fraction(m, 36))
 
@@ -243,10 +240,7 @@ def lemma_c2_output_in_proof(k: int, eta1: Rational, t: int) -> Fraction:
 
 
 def equation_14_as_printed(m1: int) -> Fraction:
-    """m_1/3 ≤ |S_1^+|/m_1, |S_1^-|/m_1 (Eq. 14).
-
-    As printed, a share is to be at least m_1/3, which no sample satisfies: :data:`EQUATION_14_MEANT`.
-    """
+    """m_1/3 ≤ |S_1^+|/m_1, |S_1^-|/m_1 (Eq. 14), which no sample satisfies: :data:`EQUATION_14_MEANT`."""
     return Fraction(m1, 3)
 
 
@@ -282,10 +276,7 @@ def claim_3_radius(eta1: Rational, T: int) -> Fraction:
 
 
 def separator_entry(d: int, k: int, eta1: Rational, T1: int) -> Fraction:
-    """80d/(kη_1T_1): v*_i of lucky filters for o_1; minus this for o_2; 0 for all others (appendix E).
-
-    Garbled: the text at hand prints ``kn_1T_1`` below the second one.
-    """
+    """80d/(kη_1T_1): v*_i of lucky filters for o_1; minus this for o_2, garbled as kn_1T_1 (appendix E)."""
     return Fraction(80 * d) / (k * eta1 * T1)
 
 
@@ -368,10 +359,7 @@ def margin_bound(d: Rational, m: Rational) -> Fraction:
 
 
 def normalised_margin(d: Rational) -> Fraction:
-    """1/√d: the largest margin of the features, scaled to norm 1.
-
-    Printed as an equality; with the constants of appendix E it is at least 1/√(51,200 d).
-    """
+    """1/√d: the largest margin of the features, scaled to norm 1; by appendix E at least 1/√(51,200 d)."""
     return 1 / root(d)
 
 
@@ -407,10 +395,7 @@ def proposition_6_1_norm(n: Rational) -> Fraction:
 
 
 def proposition_6_1_norm_in_section_7(n: int) -> int:
-    """n: "the norm of the max-margin linear classifier is lower bounded by n" (section 7).
-
-    This is the bound of Proposition 6.1 on the square of the norm.
-    """
+    """n ≤ ‖ŵ‖, as section 7 has it; in Proposition 6.1 n bounds the square of the norm."""
     return n
 
 

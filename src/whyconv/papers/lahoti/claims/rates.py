@@ -16,7 +16,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from whyconv.claims import Claim, Provenance
 from whyconv.claims.seeds import offset
+from whyconv.exact.transcription import DIFFER
 from whyconv.measure.scaling import exponents
+from whyconv.papers.lahoti.claims import pinned
 from whyconv.papers.lahoti.exact.rates import RATES, Rate
 from whyconv.papers.lahoti.studies.fcn import SMALL
 from whyconv.papers.lahoti.studies.places import Place
@@ -95,8 +97,9 @@ class _Rate(_Measured):
         found = exponents([({"k": k, "d": d}, m) for (k, d, _), m in needed.items()], rays)
         decided = compared(self.side, rate, found, middle(star))
         numbers = {f"m* at k = {k}, d = {d}, sigma = {sigma:g}": m for (k, d, sigma), m in needed.items()}
-        verdict: Verdict = "fails" if decided.verdict == "fails" else "undecided"
-        return Evidence(verdict, {**decided.numbers, **numbers, "decided by": COMMAND})
+        differ = pinned.rates(self.bound)
+        verdict: Verdict = "fails" if decided.verdict == "fails" or differ else "undecided"
+        return Evidence(verdict, {**decided.numbers, **numbers, DIFFER: differ, "decided by": COMMAND})
 
 
 class CNNUpper(_Rate, name="lahoti.cnn-upper"):

@@ -17,6 +17,7 @@ from typing import ClassVar
 from whyconv.claims import Claim
 from whyconv.claims.seeds import draw_seeds
 from whyconv.exact.fourier.front import expected_square, partials
+from whyconv.exact.transcription import DIFFER, differing
 from whyconv.lazy import Floats, np
 from whyconv.measure.intervals import Interval, rate_interval
 from whyconv.papers.malach.exact import initial_gradient as exact
@@ -24,7 +25,6 @@ from whyconv.papers.malach.exact import oracle_problem, printed
 from whyconv.papers.malach.exact.bit_networks import BitNetwork, all_inputs, balanced
 from whyconv.papers.malach.exact.juntas import subsets
 from whyconv.papers.malach.exact.oracle_gradient import gradient_squares
-from whyconv.papers.malach.exact.transcription import differing
 from whyconv.verdict import Evidence, Verdict, kept
 
 STARTS = 80
@@ -171,22 +171,16 @@ class Overwhelming(Claim, name="malach.overwhelming"):
             root = _sum_of_bounds(n, k, q) ** 0.5
             powers[bits] = -log(root) / log(n)
             promised = root / n**2 if broken == "square" else root
-            chance = -expm1(float(q) * log1p(-k / comb(n, k - 1)))
+            chance = -expm1(float(q) * log1p(-float(_inside(n, k))))
             worst = max(worst, chance / promised)
             if bits <= 10:
                 signs &= float(q * sum(gradient_squares(n, k))) <= root
                 mean_share = max(mean_share, float(q) * _gaussian_mean(n, k) / root / promised)
         rate, reached = _measured(draw_seeds())
         counted = _counted(8, 3)
-        differ = differing(_pairs())
+        differ = differing(*_pairs())
         small = powers[10] >= 2 and powers[20] >= 2 * powers[10]
-        holds = (
-            small
-            and max(worst, mean_share) <= 1
-            and signs
-            and counted == Fraction(3, comb(8, 2))
-            and not differ
-        )
+        holds = small and max(worst, mean_share) <= 1 and signs and counted == _inside(8, 3) and not differ
         return Evidence(
             "holds" if holds and rate.verdict == "consistent" else "fails",
             {
@@ -199,14 +193,19 @@ class Overwhelming(Claim, name="malach.overwhelming"):
                 "largest |gradient|^2 / sqrt(B) of these": reached,
                 "sets A with a gradient, n = 8, k = 3": float(counted),
                 "P(gradient >= 1), q = C(n,k-1)/k, n = 1024": _hit_chance(1024, 10),
-                "transcriptions that differ": differ,
+                DIFFER: differ,
             },
         )
 
 
+def _inside(n: int, k: int) -> Fraction:
+    """k / C(n, k-1): the share of the sets of k - 1 bits that lie in I, whose neurons get a gradient."""
+    return Fraction(k, comb(n, k - 1))
+
+
 def _hit_chance(n: int, k: int) -> float:
-    """1 - (1 - p)^(1/p), p = k / C(n, k-1)."""
-    p = k / comb(n, k - 1)
+    """1 - (1 - p)^(1/p), p the share of :func:`_inside`."""
+    p = float(_inside(n, k))
     return -expm1(log1p(-p) / p)
 
 

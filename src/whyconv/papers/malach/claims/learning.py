@@ -17,6 +17,7 @@ from typing import ClassVar
 from whyconv.claims import Claim, Instance
 from whyconv.claims.errata import Erratum
 from whyconv.claims.seeds import draw_seeds
+from whyconv.exact.transcription import DIFFER, differing
 from whyconv.lazy import NDArray, np
 from whyconv.measure.intervals import rate_interval
 from whyconv.papers.malach.claims.descent import CROWDS, small_walks
@@ -26,7 +27,6 @@ from whyconv.papers.malach.exact.k_patterns import cube
 from whyconv.papers.malach.exact.oracle_windows import PlainPath
 from whyconv.papers.malach.exact.routes import crowd, walk
 from whyconv.papers.malach.exact.runs import Batch, batch, drawn, scarce, together
-from whyconv.papers.malach.exact.transcription import differing
 from whyconv.papers.malach.exact.window_descent import Path, Ramp, draw_counts
 from whyconv.verdict import Evidence, Verdict
 
@@ -91,7 +91,7 @@ class Theorem4(Claim, name="malach.thm4"):
         short, affine, allowed = _as_printed(draw_seeds(1, first=4)[0])
         walks = small_walks(draw_seeds(), 1.0)
         apart = max(walk("parity", 3, windows=2, steps=12).gap, *(each.gap for each in walks))
-        differ = differing(_theorem_4_pairs())
+        differ = differing(*_theorem_4_pairs())
         holds = max(scarcest, float(starts.max())) <= 1 and apart <= AGREE and not differ
         vacuous = max(_stated(*size, "") for size in SIZES) >= 1
         verdict: Verdict = "fails"
@@ -110,7 +110,7 @@ class Theorem4(Claim, name="malach.thm4"):
                 "average loss, sigma affine where it counts": affine,
                 "its bound, c = 2": allowed,
                 "compressed and plain differ by": apart,
-                "transcriptions that differ": differ,
+                DIFFER: differ,
             },
         )
 
@@ -260,7 +260,7 @@ class Theorem4Step(Claim, name="malach.thm4-eta"):
                 firsts.append(bounds.derived_terms(n, k, width, steps, misprinted, cap=1.5)[0])
             slopes.append(log(firsts[-1] / firsts[0]) / log(10**4))
         same, times = _in_fractions(broken != "no-root", Fraction(factor))
-        losses, differ = _with_either_eta(draw_seeds()), differing(_theorem_4_pairs())
+        losses, differ = _with_either_eta(draw_seeds()), differing(*_theorem_4_pairs())
         first = bounds.stated_terms(4, 2, 40_000, 1)[0]
         verdict: Verdict = "fails"
         if gap <= 1e-12 and same and not differ:
@@ -277,7 +277,7 @@ class Theorem4Step(Claim, name="malach.thm4-eta"):
                 "average loss, T = 4000, corrected eta": losses[0],
                 "average loss, T = 4000, misprinted eta": losses[1],
                 "bound as stated, T = 4000": sum(bounds.stated_terms(4, 2, 40_000, 4_000)),
-                "transcriptions that differ": differ,
+                DIFFER: differ,
             },
         )
 
@@ -363,7 +363,7 @@ class LocalNetworks(Claim, name="malach.lcn"):
         )
         apart = max(each.gap for each in walks + [each for each, _ in crowds])
         worst = max(moved, pulled) * (2 if broken == "half" else 1)
-        differ = differing(_local_pairs())
+        differ = differing(*_local_pairs())
         shared = _averages((4, 2, 40_000, 5_000), draw_seeds(), "", 1.0)
         ratios = [loss / bound for loss, bound in losses]
         met = all(bound < 1 for _, bound in losses) and max(float(each.max()) for each in ratios) <= 1
@@ -380,7 +380,7 @@ class LocalNetworks(Claim, name="malach.lcn"):
                 "largest |W^(j) - W0^(j)| / sharper bound, drawn": moved,
                 "the same, crowds and plain networks": pulled,
                 "compressed and plain differ by": apart,
-                "transcriptions that differ": differ,
+                DIFFER: differ,
             },
         )
 

@@ -10,10 +10,10 @@ from typing import ClassVar, SupportsFloat
 from whyconv.claims import Claim, Instance
 from whyconv.claims.errata import Erratum
 from whyconv.claims.seeds import draw_seeds, generator
+from whyconv.exact.transcription import DIFFER, differing
 from whyconv.lazy import np
 from whyconv.papers.malach.exact import bounds, k_patterns, oracle_problem, printed, window_features
 from whyconv.papers.malach.exact.runs import scarce
-from whyconv.papers.malach.exact.transcription import differing
 from whyconv.papers.malach.exact.window_descent import Ramp
 from whyconv.papers.malach.exact.window_features import Activation
 from whyconv.verdict import Evidence, Verdict, kept
@@ -110,7 +110,7 @@ class Lemma6(Claim, name="malach.lemma6"):
         affine = window_features.features(filters, inputs, range(3), Ramp(cap=2.0, shift=1.5), -0.5)
         as_printed = [window_features.least_norm_readouts(table, last)[1] for table in (short, affine)]
 
-        differ = differing(_pairs())
+        differ = differing(*_pairs())
         exact = error <= 1e-12 and residual <= 1e-9 and off <= 1e-9 and not differ
         bounded = low >= 1 - 1e-12 and max(high, scarcest) <= 1 and failure <= 1 and counted <= 1 + 1e-12
         verdict: Verdict = "fails"
@@ -129,7 +129,7 @@ class Lemma6(Claim, name="malach.lemma6"):
                 **rate.numbers,
                 "best |h - f| at the last window, n - k windows": as_printed[0],
                 "best |h - f|, sigma affine where it counts": as_printed[1],
-                "transcriptions that differ": differ,
+                DIFFER: differ,
             },
         )
 

@@ -11,6 +11,7 @@ from typing import ClassVar, SupportsFloat
 from whyconv.claims import Claim
 from whyconv.claims.errata import Erratum
 from whyconv.claims.seeds import draw_seeds
+from whyconv.exact.transcription import DIFFER, differing
 from whyconv.lazy import NDArray, np
 from whyconv.measure.intervals import rate_interval
 from whyconv.papers.malach.claims.descent import small_walks
@@ -18,7 +19,6 @@ from whyconv.papers.malach.exact import oracle_sizes, printed
 from whyconv.papers.malach.exact.bounds import stated_terms
 from whyconv.papers.malach.exact.runs import drawn
 from whyconv.papers.malach.exact.sizes import Sizes, corollary_samples, corollary_sizes, sizes
-from whyconv.papers.malach.exact.transcription import differing
 from whyconv.papers.malach.exact.window_descent import descend, outputs
 from whyconv.verdict import Evidence, Verdict, kept
 
@@ -89,7 +89,7 @@ class Corollary5(Claim, name="malach.cor5"):
         loss, steps, errors = _learn(four.width, four.step, four.steps, samples, draw_seeds())
         learned = (loss <= EPS / 2) & (errors <= EPS)
         rate = kept(int(learned.sum()), len(draw_seeds()), 1 - DELTA, "learned to accuracy eps")
-        apart, differ = max(each.gap for each in small_walks(draw_seeds(), 1.0)), differing(_pairs())
+        apart, differ = max(each.gap for each in small_walks(draw_seeds(), 1.0)), differing(*_pairs())
         exact_powers = all(abs(q - 4) < 0.01 and abs(t - 2) < 0.01 for q, t in powers)
         corrected = exact_powers and least and orders <= 1 and not differ
         verdict: Verdict = "fails"
@@ -109,7 +109,7 @@ class Corollary5(Claim, name="malach.cor5"):
                 "steps until training loss eps/2, slowest run": steps,
                 "learned to accuracy eps": rate_interval(int(learned.sum()), len(draw_seeds())),
                 "compressed and plain differ by, q = 16": apart,
-                "transcriptions that differ": differ,
+                DIFFER: differ,
             },
         )
 
