@@ -236,6 +236,8 @@ def test_curves_that_lie_on_each_other_are_named():
     assert coinciding(apart, "arm", "m") == ""
     close = means(A=(0.5, 0.4, 0.1), B=(0.5, 0.402, 0.1), C=(0.2, 0.1, 0.0))
     assert coinciding(close, "arm", "m") == " (B lies on A)"
+    many = means(A=(0, 0, 0), **{"A, broken": (0, 0, 0)}, B=(0, 0, 0), C=(1, 1, 1), D=(1, 1, 1))
+    assert coinciding(many, "arm", "m") == " (“A, broken” and B lie on A; D lies on C)"
     assert coinciding(means(A=(1, 1e-3, 1e-6), B=(1, 2e-3, 1e-6)), "arm", "m") == " (B lies on A)"
     assert coinciding(means(A=(1, 1e-3, 1e-6), B=(1, 2e-3, 1e-6)), "arm", "m", log_y=True) == ""
 

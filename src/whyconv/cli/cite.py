@@ -31,7 +31,10 @@ def cite(
     as_bibtex: Annotated[bool, typer.Option("--bibtex", help="Print BibTeX.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Cite a verdict: a claim is decided again for it, a study is judged by its rows."""
+    """Cite a verdict, with its version and digest.
+
+    A claim is decided again for it, a study is judged by its rows.
+    """
     if as_bibtex and as_json:
         raise UserError("--bibtex and --json exclude each other; give one of them.")
     for file in load or ():

@@ -121,7 +121,8 @@ def print_verdicts(claims: Iterable[Mapping[str, Any]], runs: Iterable[Run]) -> 
                 console.print(f"{indent}{safe(line)}", highlight=False, soft_wrap=True)
     for run in judged:
         if run.judgement:
-            console.print(f"[dim]{run.study.name}: {safe(run.said_of_criterion)}[/]", highlight=False)
+            said = f"[dim]{run.study.name}: {safe(run.said_of_criterion)}[/]"
+            console.print(said, highlight=False, soft_wrap=not console.is_terminal)
 
 
 def _claim_control(claim: Mapping[str, Any]) -> str:
@@ -188,7 +189,7 @@ def print_table(frame: Any) -> None:
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
     room = console.width
-    sides: list[Any] = ["right" if frame[name].dtype.kind in "if" else "left" for name in frame.columns]
+    sides: list[Any] = ["right" if each.kind in "if" else "left" for each in frame.dtypes]
     shown = frame.astype(object).where(frame.notna(), "–")
     lines = [[cell(value) for value in line] for line in shown.itertuples(index=False)]
     columns = [[str(name), *(line[place] for line in lines)] for place, name in enumerate(frame.columns)]

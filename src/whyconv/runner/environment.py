@@ -8,6 +8,7 @@ import platform
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from whyconv.spec import digest
 
 PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "scikit-learn", "optax", "piqp", "whyconv")
 
+INSTRUCTIONS = "instructions"
 CPU = "cpu"
 """Where JAX computes unless JAX_PLATFORMS names another platform."""
 
@@ -42,7 +44,7 @@ def describe() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": f"{platform.system()}-{platform.machine()}",
         "cpu": _cpu("model name") or platform.processor() or platform.machine(),
-        "instructions": _instructions(),
+        INSTRUCTIONS: _instructions(),
         "blas": _kernels(),
         "switches": _switches(os.environ),
         "packages": {name: _version(name) for name in PACKAGES},
@@ -60,12 +62,20 @@ def differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> dict[str, 
 
     >>> differences({"python": "3.12", "packages": {"jax": "2"}}, {"packages": {"jax": "1"}})
     {'packages jax': '1, here 2', 'python': 'not recorded, here 3.12'}
+    >>> differences({"instructions": "avx avx2 fma"}, {"instructions": "avx fma sse4a"})
+    {'instructions': 'without avx2, with sse4a'}
     """
     found = {}
     for name in sorted({*here, *there}):
         mine, other = here.get(name), there.get(name)
         if isinstance(mine, Mapping) and isinstance(other, Mapping):
             found |= {f"{name} {part}": how for part, how in differences(mine, other).items()}
+        elif name == INSTRUCTIONS and mine and other:
+            fewer, more = (sorted(a - b) for a, b in permutations((set(mine.split()), set(other.split()))))
+            parts = [
+                f"{word} {' '.join(names)}" for word, names in (("without", fewer), ("with", more)) if names
+            ]
+            found |= {name: ", ".join(parts)} if parts else {}
         elif mine != other:
             found[name] = f"{_shown(other)}, here {_shown(mine)}"
     return found
