@@ -60,10 +60,10 @@ def cite(
 
 
 def _of_study(name: str, folder: Path | None, load: list[str]) -> dict[str, str]:
-    """The latest run in the folder, or the recorded one with the most rows."""
+    """The latest run in the folder, or the recorded one with the most rows, a judged one first."""
     if folder is None:
-        runs = sorted(map(run_of, everything(name)), key=lambda run: len(run.rows))
-        runs = [run for run in runs if run.preset in run.study.presets]
+        kept = sorted(everything(name), key=lambda each: (each.judged, len(each.rows)))
+        runs = [run for run in map(run_of, kept) if run.preset in run.study.presets]
     else:
         opened = open_folder(folder, load)
         terminal.note(opened.problems, opened.remarks)
