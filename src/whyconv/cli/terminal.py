@@ -41,6 +41,8 @@ COLOURS = {
     "incomplete": "yellow",
 }
 """Of verdicts; any other word is red."""
+MEANS = 60
+"""Lines of a table of means, at most: a search for m* measures at many sizes."""
 UNRELIABLE = "Do not rely on the verdict at these settings."
 """What a control that did not flip means."""
 
@@ -166,7 +168,11 @@ def _coloured(verdict: str) -> str:
 
 def print_means(run: Run) -> None:
     """The means of a study's outcome, with intervals where there are any."""
-    print(means_of(run.study.outcome, run.summary["count"]))
+    title = means_of(run.study.outcome, run.summary["count"])
+    if len(run.summary) > MEANS:
+        print(f"{title}: {len(run.summary)} lines, in the report and with --json.")
+        return
+    print(title)
     print_table(intervals_shown(run.shown_summary).drop(columns="std"))
 
 
