@@ -8,7 +8,6 @@ import platform
 from collections.abc import Mapping
 from functools import cache
 from importlib.metadata import PackageNotFoundError, version
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -70,15 +69,17 @@ def differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> dict[str, 
         mine, other = here.get(name), there.get(name)
         if isinstance(mine, Mapping) and isinstance(other, Mapping):
             found |= {f"{name} {part}": how for part, how in differences(mine, other).items()}
-        elif name == INSTRUCTIONS and mine and other:
-            fewer, more = (sorted(a - b) for a, b in permutations((set(mine.split()), set(other.split()))))
-            parts = [
-                f"{word} {' '.join(names)}" for word, names in (("without", fewer), ("with", more)) if names
-            ]
-            found |= {name: ", ".join(parts)} if parts else {}
         elif mine != other:
-            found[name] = f"{_shown(other)}, here {_shown(mine)}"
+            lists = name == INSTRUCTIONS and isinstance(mine, str) and isinstance(other, str)
+            found[name] = _as_lists(mine, other) if lists else f"{_shown(other)}, here {_shown(mine)}"
     return found
+
+
+def _as_lists(mine: str, other: str) -> str:
+    """How two lists of words differ: what the other lacks, and what it has besides."""
+    here, there = set(mine.split()), set(other.split())
+    parts = (("without", here - there), ("with", there - here))
+    return ", ".join(f"{word} {' '.join(sorted(names))}" for word, names in parts if names)
 
 
 def _shown(value: Any) -> str:
