@@ -70,8 +70,9 @@ def differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> dict[str, 
         if isinstance(mine, Mapping) and isinstance(other, Mapping):
             found |= {f"{name} {part}": how for part, how in differences(mine, other).items()}
         elif mine != other:
-            lists = name == INSTRUCTIONS and isinstance(mine, str) and isinstance(other, str)
-            found[name] = _as_lists(mine, other) if lists else f"{_shown(other)}, here {_shown(mine)}"
+            found[name] = f"{_shown(other)}, here {_shown(mine)}"
+            if name == INSTRUCTIONS and isinstance(mine, str) and isinstance(other, str):
+                found[name] = _as_lists(mine, other)
     return found
 
 
