@@ -203,7 +203,6 @@ def _from_elsewhere(event: Planned) -> str:
     named = event.differences[:DIFFERENCES_SHOWN]
     more = [f"{len(event.differences) - len(named)} more"] if len(named) < len(event.differences) else []
     what = f" ({'; '.join([*named, *more])})" if named else ""
-    return (
-        f"{event.other_environment:,} of the {event.reused:,} reused {comes} from another environment{what}, "
-        f"and --strict-environment computes {them} again"
-    )
+    every = 1 < event.other_environment == event.reused
+    who = "all reused rows" if every else f"{event.other_environment:,} of the {event.reused:,} reused"
+    return f"{who} {comes} from another environment{what}, and --strict-environment computes {them} again"

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from math import isnan
 from typing import Any, Literal
 
 from whyconv.measure.estimate import Estimate
-from whyconv.measure.intervals import rate_interval
+from whyconv.measure.intervals import Interval, rate_interval
 
 Verdict = Literal["holds", "consistent", "fails", "holds as corrected", "vacuous", "undecided", "error"]
 """
@@ -127,4 +128,8 @@ def between(low: float, high: float, interval: Estimate, name: str) -> Evidence:
 
 def _sided(name: str, interval: Estimate, agrees: bool, contradicts: bool) -> Evidence:
     verdict: Verdict = "consistent" if agrees else "fails" if contradicts else "undecided"
-    return Evidence(verdict, {name: interval})
+    outside = isnan(interval.central) and interval.count > 1 and not isinstance(interval, Interval)
+    why = (
+        f"{name} is {interval.cell}, since what was sought lies outside the sizes allowed" if outside else ""
+    )
+    return Evidence(verdict, {name: interval}, why if verdict == "undecided" else "")

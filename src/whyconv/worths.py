@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from whyconv.runs import Run
@@ -33,24 +34,36 @@ def worths(runs: Iterable[Run]) -> list[dict[str, Any]]:
     ]
 
 
-def shown(runs: Iterable[Run]) -> list[dict[str, str]]:
-    """The same for readers, in short."""
+def shown(runs: Iterable[Run]) -> list[list[dict[str, str]]]:
+    """The same for readers, in short: the lines of each run."""
+    fit = [run for run in runs if not run.unfit]
     return [
-        {
-            "prior": answer.prior,
-            "worth": answer.amount,
-            "in": words(answer.unit),
-            "where": answer.range,
-            "data": answer.data,
-            "study": " ".join([run.study.name, *(f"({remark})" for remark in _remarks(run))]),
-        }
-        for run in runs
-        if not run.unfit
-        for answer in run.answers
-        if answer.known
+        [
+            {
+                "prior": answer.prior,
+                "worth": answer.amount,
+                "in": words(answer.unit),
+                "where": answer.range,
+                "data": answer.data,
+                "study": f"{run.study.name} ({remarks})" if remarks else run.study.name,
+            }
+            for answer in run.answers
+            if answer.known
+        ]
+        for run, remark in zip(fit, apart(fit), strict=True)
+        for remarks in [", ".join(filter(None, (run.progress, remark)))]
     ]
 
 
-def _remarks(run: Run) -> list[str]:
-    """What a reader of a line must know of the run: that it is not finished, or has settings of its own."""
-    return [*([run.progress] if run.progress else []), *(["other settings"] if run.changes else [])]
+def apart(runs: Sequence[Run]) -> list[str]:
+    """What tells each run from others of its study: its preset if there are several, and *other settings* if
+    it has settings of its own. Empty if there is nothing to tell."""
+    presets: defaultdict[str, set[str]] = defaultdict(set)
+    for run in runs:
+        presets[run.study.name].add(run.preset)
+    several = {name for name, found in presets.items() if len(found) > 1}
+    remarks = (
+        (run.preset if run.study.name in several else "", "other settings" if run.changes else "")
+        for run in runs
+    )
+    return [", ".join(filter(None, each)) for each in remarks]

@@ -60,6 +60,8 @@ def test_two_folders_are_compared(rows, whyconv, tmp_path):
     folder, _ = rows
     found = json.loads(whyconv("compare", folder, folder, "--json").stdout)
     assert found[0]["study"] == "brutzkus.fig3a"
+    same = whyconv("compare", folder, folder).stdout
+    assert same.startswith("\nbrutzkus.fig3a\n") and same.count(str(folder)) == 2
     assert whyconv("compare", folder, tmp_path / "none").returncode == 2
 
 
@@ -68,6 +70,8 @@ def test_a_dry_run_writes_nothing(whyconv, tmp_path, monkeypatch):
     plan = json.loads(whyconv("run", "brutzkus.fig3a", "--set", "m=40", "--dry-run", "--json").stdout)
     assert plan["trials"] == 20 and plan["grid"]["m"] == [40]
     assert len(json.loads(whyconv("run", "brutzkus", "--dry-run", "--json").stdout)) > 5
+    both = whyconv("run", "brutzkus.fig3a", "brutzkus.fig3b", "--set", "m=40", "--dry-run").stdout
+    assert re.search(r"^In all: about (\d+) trials, about \d+ ", both, re.M)[1] == "32"
     changed = whyconv("run", "brutzkus.fig3a", "--set", "arms.ConvPool.network.stride=10", "--dry-run").stdout
     assert "ConvPool, scrambled input (stride=10)" in " ".join(changed.split())
     assert "As they were: MLP; SVM." in " ".join(changed.split())
@@ -78,5 +82,9 @@ def test_a_dry_run_writes_nothing(whyconv, tmp_path, monkeypatch):
 
 def test_whyconv_alone_says_where_to_start(whyconv):
     assert whyconv().stdout.startswith("Start with\n") and len(cli.START.splitlines()) == 5
+    for words in ((), ("exact", "--help"), ("data", "--help")):
+        assert "..." not in whyconv(*words).stdout.partition("Commands:")[2], (
+            "what a command does fits into its line"
+        )
     near = whyconv("run", "brutzkus.fig3z").stderr
     assert near.count("brutzkus.fig") >= 3

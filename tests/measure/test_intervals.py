@@ -53,6 +53,7 @@ def test_one_value_has_no_interval_and_decides_nothing():
 def test_equal_values_give_width_zero_without_rounding():
     got = mean_interval([0.1] * 7)
     assert (got.mean, got.low, got.high) == (0.1, 0.1, 0.1)
+    assert mean_interval([0.1 + 0.2 - 0.3, 0.3, -0.3]).cell.startswith("0 ["), "a rounding error is no mean"
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf])

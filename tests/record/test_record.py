@@ -136,7 +136,7 @@ def test_every_study_has_a_page_made_from_its_kept_rows(name):
     if not kept:
         assert "No rows of this study are recorded yet" in page
         return
-    largest = max(kept, key=lambda each: len(each.rows))
+    largest = max(kept, key=lambda each: (each.judged, len(each.rows)))
     assert largest.digest[:16] in page and f"{name}-1.svg" in page
     assert (ROOT / gallery.FOLDER / f"{name}-1.svg").read_text("utf-8").startswith("<svg")
 
@@ -148,6 +148,12 @@ def test_readme_has_the_table_of_worths():
     index = (ROOT / gallery.FOLDER / "README.md").read_text("utf-8")
     for entry in recorded:
         assert entry.run.answer.replace("|", "\\|") in index
+
+
+def test_what_a_figure_says_is_not_rounded():
+    svg = '<path d="M1.234,5.678L0.04 2" opacity="0.15" transform="translate(0.333,4) scale(0.05)"/>'
+    small = '<path d="M1.2,5.7L0 2" opacity="0.15" transform="translate(0.3,4) scale(0.05)"/>'
+    assert gallery._small(f"{svg}<text>0.25 of 1.005</text>") == f"{small}<text>0.25 of 1.005</text>\n"
 
 
 def test_images_that_are_not_here_are_not_replaced_in_the_record():

@@ -90,6 +90,9 @@ def test_the_same_arm_has_the_same_colour_in_every_figure():
 
 def test_controls_are_grey_and_dashed_whatever_their_name():
     named, said = theme.styles(["ConvPool, scrambled", "a control"], controls=["ConvPool, scrambled"])
+    assert (named.shape, said.shape) == ("cross", "diamond"), "told apart where dashes are not shown"
+    pair = theme.styles(["CNN, depth 2", "CNN, depth 4"])
+    assert len({style.shape for style in pair}) == len({style.dash for style in pair}) == 2
     assert named.color == said.color == theme.GREY
     assert theme.SOLID not in (named.dash, said.dash)
     assert named.dash != said.dash
@@ -204,6 +207,15 @@ def test_a_logarithmic_axis_has_powers_of_ten_and_a_ceiling_says_what_it_means()
     assert len(scales) >= 2
 
 
+def test_a_long_title_of_a_file_has_lines_and_legends_show_shapes_without_dashed_edges():
+    title = "Training errors (one arm lies on another, and a third one on both; so does a fourth one)"
+    made = files(curves(rows(), "m", "test_error", title=title, x_title="m", y_title="error"))
+    assert f">{title}</" not in made.svg and ">Training errors (one arm" in made.svg
+    assert made.spec["title"].startswith(title), "the page wraps its own"
+    symbols = re.findall(r'role-legend-symbol".*?<path[^>]*stroke-width="(\d+)"', made.svg)
+    assert symbols and set(symbols) == {"0"}
+
+
 def test_large_numbers_on_a_logarithmic_axis_are_written_as_powers():
     table = counts_table().assign(steps=lambda t: t["steps"] * 1e9)
     made = files(curves(table, "n", "steps", title="", x_title="n", y_title="steps", log_y=True))
@@ -236,6 +248,8 @@ def test_curves_that_lie_on_each_other_are_named():
     assert coinciding(apart, "arm", "m") == ""
     close = means(A=(0.5, 0.4, 0.1), B=(0.5, 0.402, 0.1), C=(0.2, 0.1, 0.0))
     assert coinciding(close, "arm", "m") == " (B lies on A)"
+    many = means(A=(0, 0, 0), **{"A, broken": (0, 0, 0)}, B=(0, 0, 0), C=(1, 1, 1), D=(1, 1, 1))
+    assert coinciding(many, "arm", "m") == " (“A, broken” and B lie on A; D lies on C)"
     assert coinciding(means(A=(1, 1e-3, 1e-6), B=(1, 2e-3, 1e-6)), "arm", "m") == " (B lies on A)"
     assert coinciding(means(A=(1, 1e-3, 1e-6), B=(1, 2e-3, 1e-6)), "arm", "m", log_y=True) == ""
 

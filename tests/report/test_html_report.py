@@ -188,7 +188,7 @@ def test_what_one_repetition_cannot_decide_is_no_alarm():
 
 
 def test_figures_stand_with_command_seeds_rows_failures_and_settings(text):
-    words = " ".join(Outline(text).words)
+    words = " ".join(" ".join(Outline(text).words).split())
     pieces = ("whyconv run brutzkus.fig3a --preset quick", "seeds 0, 1", "36 rows", "1 failed trial")
     for piece in (*pieces, "MLP, m 320, seed 1: no descent", "Stop at loss ≤ 1e-3.", "Scrambled input."):
         assert piece in words

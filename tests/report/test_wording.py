@@ -93,7 +93,7 @@ def test_mathematics_is_set(plain, html):
 
 @pytest.mark.parametrize(
     "plain",
-    ["max-pooling", "3-layer", "pattern_dim = 10", "LW_CNN", "1e-3", "x86_64", "--set a=b"],
+    ["max-pooling", "3-layer", "pattern_dim = 10", "LW_CNN", "1e-3", "x86_64"],
 )
 def test_other_text_is_left_alone(plain):
     assert prose(plain) == plain
@@ -101,6 +101,7 @@ def test_other_text_is_left_alone(plain):
 
 def test_code_is_left_alone_and_everything_escaped():
     assert prose("`a_1 <= b` & <i>") == "<code>a_1 &lt;= b</code> &amp; &lt;i&gt;"
+    assert prose("--set m_1=n-1 & a_1") == '<code class="option">--set m_1=n-1</code> &amp; a<sub>1</sub>'
 
 
 def test_powers_may_be_negative_or_broken():

@@ -1,8 +1,12 @@
 """Intervals against limits: the whole of one decides, one that straddles does not."""
 
+from math import inf, nan
+
 import pytest
 
+from whyconv.measure.complexity import Ratio
 from whyconv.measure.intervals import Interval
+from whyconv.text import undecided
 from whyconv.verdict import Evidence, above, all_above, below, between, kept, within, worst
 
 
@@ -32,6 +36,18 @@ def test_one_side(low, high, lies_above, lies_below):
 def test_both_sides(low, high, verdict):
     assert within(0.5, 5, interval(low, high), "x").verdict == verdict
     assert between(4.5, 5.5, interval(low, high), "x") == within(0.5, 5, interval(low, high), "x")
+
+
+def test_what_more_seeds_cannot_decide_says_so():
+    open_end = Ratio(nan, 0.8, inf, 5)
+    assert (
+        above(1, open_end, "x").why
+        == "x is at least 0.8, since what was sought lies outside the sizes allowed"
+    )
+    assert below(0.5, open_end, "x").verdict == "fails" and below(0.5, open_end, "x").why == ""
+    assert above(1, Ratio(nan, 0, inf, 1), "x").why == above(1, Ratio(2, 0.5, 9, 5), "x").why == ""
+    assert above(1, Interval(nan, -inf, inf, 5), "x").why == "", "a value that is not finite"
+    assert "more seeds do not help" in undecided(above(1, open_end, "x"), 5)
 
 
 def test_equivalence_is_not_granted_for_want_of_seeds():

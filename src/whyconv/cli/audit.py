@@ -79,7 +79,9 @@ def audit(
         bool, typer.Option("--forget", help="DATA is an audit's folder: delete its copy of the data.")
     ] = False,
 ) -> None:
-    """Ask of your own data: does order matter, and what would locality, sharing and pooling save?
+    """Ask what locality, sharing and pooling would save on your data.
+
+    First of all: does the order of features matter?
 
     Nothing leaves the folder. The same command resumes; with more --minutes it goes on from there.
     """

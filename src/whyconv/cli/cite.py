@@ -31,7 +31,10 @@ def cite(
     as_bibtex: Annotated[bool, typer.Option("--bibtex", help="Print BibTeX.")] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Cite a verdict: a claim is decided again for it, a study is judged by its rows."""
+    """Cite a verdict, with its version and digest.
+
+    A claim is decided again for it, a study is judged by its rows.
+    """
     if as_bibtex and as_json:
         raise UserError("--bibtex and --json exclude each other; give one of them.")
     for file in load or ():
@@ -57,10 +60,10 @@ def cite(
 
 
 def _of_study(name: str, folder: Path | None, load: list[str]) -> dict[str, str]:
-    """The latest run in the folder, or the recorded one with the most rows."""
+    """The latest run in the folder, or the recorded one with the most rows, a judged one first."""
     if folder is None:
-        runs = sorted(map(run_of, everything(name)), key=lambda run: len(run.rows))
-        runs = [run for run in runs if run.preset in run.study.presets]
+        kept = sorted(everything(name), key=lambda each: (each.judged, len(each.rows)))
+        runs = [run for run in map(run_of, kept) if run.preset in run.study.presets]
     else:
         opened = open_folder(folder, load)
         terminal.note(opened.problems, opened.remarks)

@@ -25,7 +25,10 @@ def compare(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compare runs in two folders, study by study: settings, answers, verdicts, means."""
+    """Compare the runs in two folders, study by study.
+
+    Settings, answers, verdicts and means, side by side.
+    """
     with planning():
         runs = [_by_study(folder, load or []) for folder in (first, second)]
     shared = [name for name in runs[0] if name in runs[1]]

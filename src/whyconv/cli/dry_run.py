@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 import textwrap
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,14 +38,14 @@ def planned(study: Study, workers: int | None = None, preset: str = "quick") -> 
     }  # fmt: skip
 
 
-def described(plans: Iterable[Mapping[str, Any]], where: Iterable[str] = ()) -> str:
+def described(plans: Sequence[Mapping[str, Any]], where: Iterable[str] = ()) -> str:
     """Plans as text, within the terminal; ``where``: lines on where the trials would run."""
     width = min(shutil.get_terminal_size((80, 24)).columns, 100)
     lines = []
     for plan in plans:
         about = "about " if plan["adaptive"] else ""
         lines += [
-            f"{plan['study']}: {plan['question']}",
+            *textwrap.wrap(f"{plan['study']}: {plan['question']}", width, subsequent_indent="  "),
             f"  {about}{count(plan['trials'], 'trial')}, {count(plan['seeds'], 'seed')}, about "
             f"{rough_duration(plan['seconds'])} on {count(plan['workers'], 'worker')}, "
             f"{plan['memory_bytes'] / 1e9:.1f} GB",
@@ -57,4 +57,7 @@ def described(plans: Iterable[Mapping[str, Any]], where: Iterable[str] = ()) -> 
         unjudged = plan["unjudged"] and f"Shown, not judged: {plan['unjudged']}."
         for text in (plan["changed"], plan["data"], unjudged):
             lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="  ") if text else []
+    if len(plans) > 1:
+        trials, seconds = (sum(plan[name] for plan in plans) for name in ("trials", "seconds"))
+        lines.append(f"In all: about {count(trials, 'trial')}, about {rough_duration(seconds)}.")
     return "\n".join([*lines, *where, "Nothing was run, nothing written; without --dry-run it is."])

@@ -24,7 +24,10 @@ def errata(
         list[str] | None, typer.Option(help="A Python file of your own pieces; may be repeated.")
     ] = None,
 ) -> None:
-    """List errata: printed statement, corrected one, why, and where the proof breaks."""
+    """List what the papers print and what holds instead.
+
+    For each erratum: the printed statement, the corrected one, why, and where the proof breaks.
+    """
     if as_json + as_markdown + as_bibtex > 1:
         raise UserError("--json, --markdown and --bibtex exclude each other; give one of them.")
     for file in load or ():

@@ -47,10 +47,11 @@ def gradient(
     engine: Annotated[str | None, typer.Option(help="Engine, instead of the one that fits.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """The gradient of one neuron at initialisation, for a parity (Theorem 12 of Malach & Shalev-Shwartz).
+    """The gradient of one neuron at its start, for a parity.
 
-    Hinge loss, all 2^n inputs, readout u = 1: dL/dw_j = -g_j. Shows how large g is on the bits of the
-    parity and on the others, and whether a step of size 1 changes the weights at all in float32 and float64.
+    That of Theorem 12 of Malach & Shalev-Shwartz: hinge loss, all 2^n inputs, readout u = 1, so that
+    dL/dw_j = -g_j. Shows how large g is on the bits of the parity and on the others, and whether a step of
+    size 1 changes the weights at all in float32 and float64.
     """
     if n > MOST_BITS:
         raise UserError(

@@ -262,10 +262,10 @@ def _study(listed: dict[str, Any], width: int) -> str:
     about = "about " if listed["adaptive"] else ""
     for name, preset in listed["presets"].items():
         trials, seeds = count(preset["trials"], "trial"), count(preset["seeds"], "seed")
+        time, slow = (rough_duration(preset[key]) for key in ("seconds", "seconds_at_most"))
         lines += paragraph(
-            f"preset {name}: {about}{trials}, {seeds}, about "
-            f"{rough_duration(preset['seconds'])} on {count(preset['workers'], 'worker')} ("
-            f"{rough_duration(preset['seconds_at_most'])} if nothing stops early), "
+            f"preset {name}: {about}{trials}, {seeds}, about {time} on {count(preset['workers'], 'worker')}"
+            f"{f' ({slow} if nothing stops early)' if slow != time else ''}, "
             f"{preset['memory_bytes'] / 1e9:.1f} GB"
         )
         if there := preset.get("cluster"):

@@ -61,13 +61,13 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    epilog="Start with: whyconv list, whyconv check malach, whyconv run brutzkus.fig3a",
+    epilog="whyconv COMMAND --help says more, with examples.",
 )
 
 START = """Start with
-  whyconv run brutzkus.fig3a    what max-pooling is worth, on 80 examples   (1 min)
-  whyconv run lahoti.alignment  what sharing and locality are worth         (1 min)
-  whyconv check malach          every statement of a paper, decided         (1 min)
+  whyconv run brutzkus.fig3a    what all three priors are worth together   (1 min)
+  whyconv run lahoti.alignment  what sharing and locality are worth apart  (1 min)
+  whyconv check malach          every statement of a paper, decided        (1 min)
 then whyconv worth, and whyconv report whyconv-runs.
 """
 """Times on two cores."""
@@ -107,7 +107,7 @@ def list_(
     slots: Slots = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """List studies, claims, tasks, networks, learners and functions, or show one in detail."""
+    """List studies, claims and pieces, or show one in detail."""
     use(data)
     for file in load or ():
         registry.load(file)
@@ -262,7 +262,10 @@ def report(
     load: Load = None,
     data: Data = None,
 ) -> None:
-    """Write one self-contained HTML file: verdicts, figures, commands, seeds, environment."""
+    """Write one HTML file that holds all: answers, figures, verdicts.
+
+    It needs no network, and has the commands, seeds and environments, too.
+    """
     use(data)
     with planning():
         found = open_folder(folder, load or ())
@@ -309,7 +312,7 @@ def verify(
     load: Load = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Compare everything stored with its digests, and name what is damaged or missing.
+    """Check everything stored, and name what is damaged or missing.
 
     Exit 0 only if all is intact.
     """

@@ -22,7 +22,9 @@ def merge(
         list[Path], typer.Argument(metavar="OTHER", parser=given_path, help="Folders that keep theirs, too.")
     ],
 ) -> None:
-    """Add the rows of other folders to DIR, each checked against its digest and key.
+    """Add the rows of other folders to DIR.
+
+    Each is checked against its digest and key.
 
     The same study run into DIR then finds them: a large study can be run in shards, by several commands.
     """

@@ -25,7 +25,9 @@ def page(
     workers: Annotated[int | None, typer.Option(help="Worker processes; default one per core.")] = None,
     no_open: Annotated[bool, typer.Option("--no-open", help="Do not open a browser.")] = False,
 ) -> None:
-    """Open a page: break a prior and see what it was worth, browse worths, audit your own data.
+    """Open a page: break a prior and see what it was worth.
+
+    Also: browse the worths of a folder, audit your own data.
 
     Prints its address once it answers; Ctrl-C ends it. It can be reached from this machine alone.
     """

@@ -20,7 +20,10 @@ def profile(
     load: Annotated[list[str] | None, typer.Option(metavar="FILE", help="A file of your own.")] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Run one trial of each kind; tell how long its programs take to compile, and the rest."""
+    """Tell how long a study's programs take to compile, and to run.
+
+    One trial of each kind is run.
+    """
     for file in load or ():
         registry.load(file)
     found = list(measured(configure(study, preset, set_ or ()).outlook()))

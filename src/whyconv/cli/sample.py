@@ -23,7 +23,10 @@ def sample(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Write examples of a task: x, y, test_x, test_y, its world, and what is known exactly (facts)."""
+    """Write examples of a task, for any framework.
+
+    Arrays: x, y, test_x, test_y, the task's world, and facts, what is known exactly.
+    """
     for file in load or ():
         registry.load(file)
     found = drawn(task, m, seed, set_ or (), out, force)

@@ -20,7 +20,10 @@ def sizes(
     cap: Annotated[float, typer.Option("--c", help="Bound c on the activation.")] = 1.0,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """Filters q, steps T, step eta and examples m with which GD on a CNN learns a k-pattern of n bits."""
+    """What Theorem 4 asks for: filters, steps, step size, examples.
+
+    Filters q, steps T, step eta and examples m with which GD on a CNN learns a k-pattern of n bits.
+    """
     found = report(n_bits, k_window, eps, delta, cap)
     print(json.dumps(found, indent=2) if as_json else text(found))
 

@@ -41,6 +41,8 @@ COLOURS = {
     "incomplete": "yellow",
 }
 """Of verdicts; any other word is red."""
+MEANS = 60
+"""Lines of a table of means, at most: a search for m* measures at many sizes."""
 UNRELIABLE = "Do not rely on the verdict at these settings."
 """What a control that did not flip means."""
 
@@ -121,7 +123,8 @@ def print_verdicts(claims: Iterable[Mapping[str, Any]], runs: Iterable[Run]) -> 
                 console.print(f"{indent}{safe(line)}", highlight=False, soft_wrap=True)
     for run in judged:
         if run.judgement:
-            console.print(f"[dim]{run.study.name}: {safe(run.said_of_criterion)}[/]", highlight=False)
+            said = f"[dim]{run.study.name}: {safe(run.said_of_criterion)}[/]"
+            console.print(said, highlight=False, soft_wrap=not console.is_terminal)
 
 
 def _claim_control(claim: Mapping[str, Any]) -> str:
@@ -165,7 +168,11 @@ def _coloured(verdict: str) -> str:
 
 def print_means(run: Run) -> None:
     """The means of a study's outcome, with intervals where there are any."""
-    print(means_of(run.study.outcome, run.summary["count"]))
+    title = means_of(run.study.outcome, run.summary["count"])
+    if len(run.summary) > MEANS:
+        print(f"{title}: {len(run.summary)} lines, in the report and with --json.")
+        return
+    print(title)
     print_table(intervals_shown(run.shown_summary).drop(columns="std"))
 
 
@@ -188,7 +195,7 @@ def print_table(frame: Any) -> None:
     if not console.is_terminal:
         console.width = PLAIN_WIDTH
     room = console.width
-    sides: list[Any] = ["right" if frame[name].dtype.kind in "if" else "left" for name in frame.columns]
+    sides: list[Any] = ["right" if each.kind in "if" else "left" for each in frame.dtypes]
     shown = frame.astype(object).where(frame.notna(), "–")
     lines = [[cell(value) for value in line] for line in shown.itertuples(index=False)]
     columns = [[str(name), *(line[place] for line in lines)] for place, name in enumerate(frame.columns)]

@@ -30,7 +30,10 @@ def worth(
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> None:
-    """What each prior is worth by the rows in DIR: factor or difference, interval, data, command."""
+    """Say what each prior is worth by the rows in DIR.
+
+    A factor or a difference, with its interval, data and command.
+    """
     with planning():
         found = open_folder(folder, load or ())
     terminal.note(found.problems, found.remarks)
@@ -43,7 +46,7 @@ def worth(
     if as_json:
         print(json.dumps(records, indent=2, allow_nan=False))
     elif records:
-        terminal.print_table(pd.DataFrame([_line(each) for each in shown(runs)]))
+        terminal.print_table(pd.DataFrame([_line(each) for lines in shown(runs) for each in lines]))
         print("Above 1 x, or above 0 points, a prior helps. Sentences and commands: --json, or the report.")
     else:
         print(NOTHING)

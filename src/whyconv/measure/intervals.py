@@ -66,7 +66,8 @@ class Interval(Estimate):
     @property
     def cell(self) -> str:
         ends = f" [{self.low:.4g}, {self.high:.4g}]" if self.count > 1 else ""
-        return f"{self.mean:.4g}{ends}"
+        rounding = abs(self.mean) < 1e-12 * (self.high - self.low) < math.inf
+        return f"{0.0 if rounding else self.mean:.4g}{ends}"
 
     __str__ = Estimate.__str__
 

@@ -53,6 +53,11 @@ class Kept:
         """What all trials took together, on one core each."""
         return sum(row.seconds for row in self.rows.values())
 
+    @property
+    def judged(self) -> bool:
+        """Whether a run with these settings is judged, and not only shown."""
+        return not build("study", dict(self.settings)).unjudged()
+
     @cached_property
     def digest(self) -> str:
         """The SHA-256 of the rows as they are kept."""

@@ -24,7 +24,7 @@ from whyconv.runs import Run
 from whyconv.settings import configure
 from whyconv.spec import digest
 from whyconv.studies import Study
-from whyconv.studies.answers import words
+from whyconv.studies.answers import Answer, words
 from whyconv.text import count, duration, rough_duration, seeds
 
 FOLDER = "docs/gallery"
@@ -32,13 +32,17 @@ BEGIN, END = "<!-- made by make gallery -->", "<!-- end -->"
 """Around what is replaced in README."""
 SHOWN = 12
 """Lines of a table that a page shows."""
+_COORDINATES = re.compile(r' (?:d|points|x|y|x1|x2|y1|y2|cx|cy)="[^"]*"|translate\([^)]*\)')
+_LONG = re.compile(r"-?\d+\.\d\d+")
 WIDTH = 260
 """Of a thumbnail, in pixels."""
 
 
 @dataclass(frozen=True)
 class Entry:
-    """A study with its recorded run, if there is one: of its presets, the one of most trials."""
+    """A study with its recorded run, if there is one: of its presets the one of most trials, a judged one
+    first.
+    """
 
     study: type[Study]
     kept: Kept | None
@@ -54,7 +58,7 @@ def entries() -> Iterator[Entry]:
     for study in registry.pieces("study"):
         if criterion_file(study) is not None:
             found = [kept for preset in study.presets if (kept := find(study.name, preset))]
-            kept = max(found, key=lambda each: len(each.rows), default=None)
+            kept = max(found, key=lambda each: (each.judged, len(each.rows)), default=None)
             yield Entry(study, kept, run_of(kept) if kept else None)
 
 
@@ -101,8 +105,12 @@ def pictured(entry: Entry) -> Iterator[tuple[str, str, str]]:
 
 
 def _small(svg: str) -> str:
-    """Coordinates to a tenth of a pixel: half the bytes, and nothing that can be seen."""
-    return re.sub(r"-?\d+\.\d\d+", lambda found: f"{float(found[0]):.1f}".removesuffix(".0"), svg) + "\n"
+    """Coordinates to a tenth of a pixel: half the bytes, and nothing that can be seen. Texts stay."""
+    return _COORDINATES.sub(lambda place: _LONG.sub(_to_a_tenth, place[0]), svg) + "\n"
+
+
+def _to_a_tenth(number: re.Match[str]) -> str:
+    return f"{float(number[0]):.1f}".removesuffix(".0")
 
 
 def page(entry: Entry, drawings: list[str], pictures: Mapping[str, str], wanted: list[Wanted]) -> str:
@@ -112,7 +120,7 @@ def page(entry: Entry, drawings: list[str], pictures: Mapping[str, str], wanted:
     if run is None:
         lines.append("**No rows of this study are recorded yet**, so this page has no answer and no figure.")
     else:
-        lines += [f"**{run.answer}**", f"*{run.verdict}*: {run.conclusion}{_control(run)}"]
+        lines += [f"**{run.answer}**", _verdict(run) + _control(run)]
         lines += [f"![{title}]({name})" for title, name in zip(run.figures(), drawings, strict=True)]
         if run.answers[1:]:
             lines.append("\n".join(f"- {answer.sentence}" for answer in run.answers[1:]))
@@ -124,6 +132,11 @@ def page(entry: Entry, drawings: list[str], pictures: Mapping[str, str], wanted:
         lines += ["## Where these rows are from", _source(run, entry.kept)]
     lines += ["## Run it", _commands(entry, wanted), "[All studies](README.md)"]
     return "\n\n".join(lines) + "\n"
+
+
+def _verdict(run: Run) -> str:
+    """The verdict and what it means; that a run is only shown, its conclusion says."""
+    return f"*{run.verdict}*: {run.conclusion}" if run.judgement else run.conclusion
 
 
 def _words(study: type[Study]) -> str:
@@ -150,7 +163,7 @@ def _commands(entry: Entry, wanted: list[Wanted]) -> str:
     for each in wanted:
         if each.study.name == entry.name and each.preset != CHECK:
             kept = find(entry.name, each.preset)
-            rows = f"recorded {kept.made}" if kept else "not recorded"
+            rows = f"recorded {kept.made}" if kept else "not recorded yet" if each.short else "longer"
             lines.append(f"| `{each.command}` | {rough_duration(each.forecast.seconds)} | {rows} |")
     return "\n".join(lines)
 
@@ -195,7 +208,7 @@ def _line(entry: Entry) -> str:
     if entry.run is None:
         return f"| {link}<br>{entry.study.title} | No rows recorded yet. |"
     picture = f'<a href="{entry.name}.md"><img src="{entry.name}-1.svg" width="{WIDTH}" alt=""></a>'
-    said = f"{entry.run.answer} *{entry.run.verdict}*: {entry.run.conclusion}"
+    said = f"{entry.run.answer} {_verdict(entry.run)}"
     return f"| {picture}<br>{link} | **{entry.study.title}** {said.replace('|', chr(92) + '|')} |"
 
 
@@ -214,15 +227,31 @@ def table(wanted: list[Wanted] | None = None) -> str:
 
 
 def worths(found: list[Entry]) -> str:
-    """What priors are worth by the recorded rows, as README shows it: the first answer of every study."""
-    lines = ["| prior | worth | in | where | data | study |", "|---|---|---|---|---|---|"]
+    """What priors are worth by the recorded rows, as README shows it: of each study the first answer on every
+    prior. Of each paper and prior one line is in sight, a factor if there is one; the others unfold.
+    """
+    said: dict[tuple[str, str], Answer] = {}
     for entry in found:
-        for answer in (entry.run.answers if entry.run and entry.run.judgement else [])[:1]:
+        for answer in entry.run.answers if entry.run and entry.run.judgement else []:
             if answer.known:
-                link = f"[`{entry.name}`]({FOLDER}/{entry.name}.md)"
-                parts = (answer.prior, answer.amount, words(answer.unit), answer.range, answer.data, link)
-                lines.append(f"| {' | '.join(parts)} |")
-    return "\n".join(lines)
+                said.setdefault((entry.name, answer.prior), answer)
+    first: dict[tuple[str, str], tuple[str, str]] = {}
+    for name, prior in sorted(said, key=lambda place: said[place].kind != "factor"):
+        first.setdefault((name.partition(".")[0], prior), (name, prior))
+    head = "| prior | worth | in | where | data | study |\n|---|---|---|---|---|---|"
+    lines = {place: _worth(place[0], answer) for place, answer in said.items()}
+    shown = [line for place, line in lines.items() if place in first.values()]
+    rest = [line for place, line in lines.items() if place not in first.values()]
+    if rest:
+        shown += ["", f"<details><summary>{count(len(rest), 'more line')}</summary>", "", head, *rest, ""]
+        shown += ["</details>"]
+    return "\n".join([head, *shown])
+
+
+def _worth(name: str, answer: Answer) -> str:
+    link = f"[`{name}`]({FOLDER}/{name}.md)"
+    parts = (answer.prior, answer.amount, words(answer.unit), answer.range, answer.data, link)
+    return f"| {' | '.join(parts)} |"
 
 
 def with_table(readme: str, made: str) -> str:

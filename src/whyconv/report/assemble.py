@@ -15,7 +15,7 @@ from whyconv.report.html import Page, Section, write
 from whyconv.runner.opened import Opened
 from whyconv.runs import Run
 from whyconv.text import count
-from whyconv.worths import shown
+from whyconv.worths import apart, shown
 
 PROBLEMS_SHOWN = 5
 LOOSE_SHOWN = 1000
@@ -30,8 +30,12 @@ def assemble(
     seen = [run.study.name for run in fit]
     tracebacks = found.contents.tracebacks()
     sections = [
-        beside(section(run, run.study.name not in seen[:n], tracebacks), run, fit[:n])
-        for n, run in enumerate(fit)
+        beside(
+            replace(section(run, run.study.name not in seen[:n], tracebacks), apart=remark, worths=lines),
+            run,
+            fit[:n],
+        )
+        for n, (run, remark, lines) in enumerate(zip(fit, apart(fit), shown(fit), strict=True))
     ]
     page = Page(
         title="What are locality, weight sharing and max-pooling worth?",
@@ -39,7 +43,6 @@ def assemble(
         sections=[*sections, *loose_rows(found)],
         environments=_environments(fit, found.contents.environments()),
         command=command,
-        worths=shown(fit),
         notes=[*_notes(found), *(run.unfit for run in runs if run.unfit)],
     )
     return write(page, path)

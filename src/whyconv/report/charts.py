@@ -135,14 +135,25 @@ def coinciding(means: pd.DataFrame, arm: str, x: str, log_y: bool = False) -> st
     if log_y:
         wide = wide[wide > 0].map(math.log)
     reach = 0.01 * float(wide.max().max() - wide.min().min())
-    names, said = list(wide.columns), []
+    names: list[str] = list(wide.columns)
+    on: dict[str, list[str]] = {}
     for place, second in enumerate(names):
         for first in names[:place]:
             apart = (wide[first] - wide[second]).abs().dropna()
             if len(apart) > 1 and apart.max() <= reach:
-                said.append(f"{second} lies on {first}")
+                on.setdefault(_quoted(first), []).append(_quoted(second))
                 break
+    said = [
+        f"{' and '.join(filter(None, (', '.join(above[:-1]), above[-1])))} "
+        f"{'lies' if len(above) == 1 else 'lie'} on {first}"
+        for first, above in on.items()
+    ]
     return f" ({'; '.join(said)})" if said else ""
+
+
+def _quoted(name: str) -> str:
+    """A name that can stand in a list."""
+    return f"“{name}”" if "," in name else name
 
 
 def in_order(values: Iterable[Any], arms: Sequence[str] | None) -> list[str]:

@@ -9,12 +9,19 @@ from __future__ import annotations
 import copy
 import csv
 import io
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from whyconv.report import theme
+
 Spec = dict[str, Any]
+PANELS = ("concat", "hconcat", "vconcat")
+"""Where a definition has its panels."""
+LETTER = 8.0
+"""Pixels of a letter of a title, about."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +41,7 @@ def files(chart: Any) -> Files:
     spec = chart if isinstance(chart, dict) else chart.to_dict()
     return Files(
         svg=svg(spec),
-        pdf=vl_convert.vegalite_to_pdf(spec, vl_version=_version()),
+        pdf=vl_convert.vegalite_to_pdf(_wrapped(spec), vl_version=_version()),
         csv=_csv(spec),
         spec=spec,
     )
@@ -44,7 +51,17 @@ def svg(spec: Spec) -> str:
     """A definition as SVG, at its fixed width."""
     import vl_convert
 
-    return vl_convert.vegalite_to_svg(spec, vl_version=_version())
+    return vl_convert.vegalite_to_svg(_wrapped(spec), vl_version=_version())
+
+
+def _wrapped(spec: Spec) -> Spec:
+    """The same with long titles in lines as wide as what is below them; the page wraps its own."""
+    made = {**spec, **{key: [_wrapped(part) for part in spec[key]] for key in PANELS if key in spec}}
+    width = spec.get("width", theme.WIDTH)
+    if isinstance(title := spec.get("title"), str) and isinstance(width, int | float):
+        lines = textwrap.wrap(title, max(20, int(width / LETTER)))
+        made["title"] = lines if len(lines) > 1 else title
+    return made
 
 
 @cache
@@ -59,7 +76,7 @@ def bundle() -> str:
 def panels(spec: Spec) -> list[Spec]:
     """The single charts of ``spec``, as wide as their container, without what the page adds itself."""
     spec = copy.deepcopy(spec)
-    parts = next((spec.pop(key) for key in ("concat", "hconcat", "vconcat") if key in spec), None)
+    parts = next((spec.pop(key) for key in PANELS if key in spec), None)
     if parts is None:
         spec.pop("title", None)
         return [_responsive(spec)]

@@ -27,9 +27,11 @@ class Figure:
 
 
 def drawn(title: str, chart: Any, name: str, said: str) -> Figure:
-    """The chart as a figure. Its own title is the subtitle, unless it equals ``title`` or ``said``."""
+    """The chart as a figure. Its own title is the subtitle, without what ``title`` or ``said`` say."""
     made = files(chart)
     own = _title(made.spec)
+    for told in (title, said):
+        own = own.removeprefix(f"{told} (").removesuffix(")") if own.startswith(f"{told} (") else own
     return Figure(
         name=name,
         title=title,

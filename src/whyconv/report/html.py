@@ -70,8 +70,12 @@ class Section:
 
     study: str
     title: str
+    apart: str = ""
+    """What tells this run from others of its study."""
     changes: Sequence[str] = ()
     """Settings that differ from the preset's."""
+    worths: Sequence[Mapping[str, str]] = ()
+    """The answers in short, for a table at the top of several sections."""
     answers: Sequence[str] = ()
     """What the rows say, the most important sentence first."""
     conclusion: str = ""
@@ -114,8 +118,6 @@ class Page:
     environments: Sequence[Mapping[str, Any]] = ()
     """In which rows were computed."""
     command: str = ""
-    worths: Sequence[Mapping[str, str]] = ()
-    """The answers of all studies, for a table at the top; shown if there are several studies."""
     notes: Sequence[str] = ()
     """Sentences on damage in the folder and other remarks."""
 
@@ -132,10 +134,11 @@ def write(page: Page, path: str | Path) -> Path:
 def render(page: Page) -> str:
     """The report as HTML. Takes about 3 s, and 0.1 s more for each figure."""
     anchors = _anchors(page.sections)
+    worths = [(a, line) for a, each in zip(anchors, page.sections, strict=True) for line in each.worths]
     return TEMPLATES.get_template("page.html").render(
         page=page,
         lead=_lead(page),
-        worths=pd.DataFrame(page.worths) if len(page.sections) > 1 and page.worths else None,
+        worths=worths if len(page.sections) > 1 else [],
         studies=[_study(section, anchor) for section, anchor in zip(page.sections, anchors, strict=True)],
         policy=POLICY,
         dark={"config": theme.config(dark=True), "colours": theme.DARK},
@@ -166,7 +169,9 @@ def _lead(page: Page) -> list[tuple[str, str]]:
     """The opening sentences of the report, each with its colour if it needs one: *amber* or *alarm*."""
     lead = [(tally(page.claims), "")] if page.claims else []
     if page.sections:
-        studies = count(len(page.sections), "study", "studies")
+        studies = count(len({section.study for section in page.sections}), "study", "studies")
+        if len({section.study for section in page.sections}) < len(page.sections):
+            studies = f"{count(len(page.sections), 'run')} of {studies}"
         rows = count(sum(section.rows for section in page.sections), "finished trial")
         lead.append((f"{studies} with {rows}.", ""))
     waiting = [section for section in page.sections if section.progress]

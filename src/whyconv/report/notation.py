@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from html import escape
+from itertools import cycle
 
 from markupsafe import Markup
 
@@ -60,22 +61,26 @@ _RULES = tuple(
 )
 """Applied in this order to escaped text, after Greek names have become letters."""
 
+_OPTION = r"(?<![\w-])(--(?:set|preset) [\w.=-]*\w|--[a-z][a-z-]*)"
 _OBJECT = r"\{\"(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\}"
-_VERBATIM = rf"`+([^`]+)`+|({_OBJECT})"
-"""What is left alone: code in backticks, and JSON objects, of three levels at most."""
+_VERBATIM = rf"`+([^`]+)`+|({_OBJECT})|{_OPTION}"
+"""What is left alone: code in backticks, JSON objects, of three levels at most, and options of commands."""
 
 
 def prose(text: object) -> Markup:
-    """Escaped text with its mathematics typeset; code in ``backticks`` is left alone.
+    """Escaped text with its mathematics typeset; code in ``backticks`` and options are left alone.
 
     >>> print(prose("VCdim >= 2^(d/2 - 1)"), prose("`a_1` of max-pooling"))
     VCdim ≥ 2<sup>d/2 − 1</sup> <code>a_1</code> of max-pooling
+    >>> print(prose("with --set pool=8 -- n-1"))
+    with <code class="option">--set pool=8</code> -- n−1
     """
     parts = re.split(_VERBATIM, str(text))
+    marks = ("", "<code>", "<code>", '<code class="option">')
     return Markup(
         "".join(
-            f"<code>{escape(part)}</code>" if place % 3 else _mathematics(escape(part))
-            for place, part in enumerate(parts)
+            f"{mark}{escape(part)}</code>" if mark else _mathematics(escape(part))
+            for mark, part in zip(cycle(marks), parts, strict=False)
             if part is not None
         )
     )

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 FONT = "Helvetica Neue, Helvetica, Arial, Liberation Sans, sans-serif"
@@ -68,7 +69,7 @@ def styles(arms: Sequence[str], controls: Collection[str] = ()) -> list[Style]:
         own = dict(zip(names, _ramp(len(names)), strict=True))
     else:
         own = _by_family(names)
-    greys = (Style(GREY, dash, "cross") for dash in itertools.cycle(_DASHES))
+    greys = itertools.starmap(partial(Style, GREY), _drawn("cross"))
     return [own[arm] if arm in own else next(greys) for arm in arms]
 
 
@@ -89,7 +90,7 @@ def _ramp(count: int) -> list[Style]:
 def _by_family(names: Sequence[str]) -> dict[str, Style]:
     families = FAMILIES | ({"ConvPool": AMBER} if {"CNN", "ConvPool"} <= set(names) else {})
     spare = itertools.cycle(itertools.product((SOLID, *_DASHES), _SPARE))
-    variants = {color: itertools.cycle(_DASHES) for color in LIGHTER}
+    variants = {color: _drawn(_SHAPES[color]) for color in LIGHTER}
     found = {}
     for name in names:
         words = re.findall(r"[^\s,(]+", name)
@@ -100,8 +101,14 @@ def _by_family(names: Sequence[str]) -> dict[str, Style]:
         elif name in families:
             found[name] = Style(color, shape=_SHAPES[color])
         else:
-            found[name] = Style(LIGHTER[color], next(variants[color]), _SHAPES[color])
+            found[name] = Style(LIGHTER[color], *next(variants[color]))
     return found
+
+
+def _drawn(first: str) -> Iterator[tuple[tuple[int, ...], str]]:
+    """Dashes and shapes of arms of one colour: legends of files show shapes alone."""
+    shapes = [first, *(shape for shape in ("cross", "diamond", "square", "circle") if shape != first)]
+    return itertools.cycle(zip(_DASHES, shapes, strict=False))
 
 
 def config(dark: bool = False) -> dict[str, Any]:

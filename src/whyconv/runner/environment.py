@@ -16,6 +16,7 @@ from whyconv.spec import digest
 
 PACKAGES = ("jax", "jaxlib", "numpy", "scipy", "scikit-learn", "optax", "piqp", "whyconv")
 
+INSTRUCTIONS = "instructions"
 CPU = "cpu"
 """Where JAX computes unless JAX_PLATFORMS names another platform."""
 
@@ -42,7 +43,7 @@ def describe() -> dict[str, Any]:
         "python": platform.python_version(),
         "platform": f"{platform.system()}-{platform.machine()}",
         "cpu": _cpu("model name") or platform.processor() or platform.machine(),
-        "instructions": _instructions(),
+        INSTRUCTIONS: _instructions(),
         "blas": _kernels(),
         "switches": _switches(os.environ),
         "packages": {name: _version(name) for name in PACKAGES},
@@ -60,6 +61,8 @@ def differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> dict[str, 
 
     >>> differences({"python": "3.12", "packages": {"jax": "2"}}, {"packages": {"jax": "1"}})
     {'packages jax': '1, here 2', 'python': 'not recorded, here 3.12'}
+    >>> differences({"instructions": "avx avx2 fma"}, {"instructions": "avx fma sse4a"})
+    {'instructions': 'without avx2, with sse4a'}
     """
     found = {}
     for name in sorted({*here, *there}):
@@ -68,7 +71,16 @@ def differences(here: Mapping[str, Any], there: Mapping[str, Any]) -> dict[str, 
             found |= {f"{name} {part}": how for part, how in differences(mine, other).items()}
         elif mine != other:
             found[name] = f"{_shown(other)}, here {_shown(mine)}"
+            if name == INSTRUCTIONS and isinstance(mine, str) and isinstance(other, str):
+                found[name] = _as_lists(mine, other)
     return found
+
+
+def _as_lists(mine: str, other: str) -> str:
+    """How two lists of words differ: what the other lacks, and what it has besides."""
+    here, there = set(mine.split()), set(other.split())
+    parts = (("without", here - there), ("with", there - here))
+    return ", ".join(f"{word} {' '.join(sorted(names))}" for word, names in parts if names)
 
 
 def _shown(value: Any) -> str:

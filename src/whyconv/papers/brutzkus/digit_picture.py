@@ -55,7 +55,7 @@ def picture(task: DigitGrid, seed: int = 0) -> str:
         (-1, "negative", task.negative, "−1", 26 + _SIZE + 44),
     ):
         parts.append(text(0, top - 10, f"{name} images", f"strong {name}"))
-        parts.append(text(134, top - 10, f"y = {sign}", "math"))
+        parts.append(text(156, top - 10, f"y = {sign}", "math"))
         parts.append(text(WIDTH, top - 10, f"one {digit} in each", "quiet", "end"))
         for number, chosen in enumerate((labels == label).nonzero()[0][:EACH]):
             parts += _image(number * step, top, inputs[chosen], int(places[chosen]), task.side, name)

@@ -104,7 +104,7 @@ def architecture(seed: int = 1) -> str:
         parts.append(f'<path class="line" d="M390 {middle} C420 {middle} 430 182 448 182"/>')
         parts.append(
             text(
-                404, middle - 8 if lane < 2 else middle + 18, f"{weights[lane]:+}".replace("-", "−"), "quiet"
+                394, middle - 8 if lane < 2 else middle + 18, f"{weights[lane]:+}".replace("-", "−"), "quiet"
             )
         )
     parts.append('<circle class="line" cx="463" cy="182" r="15" stroke-width="1.5"/>')

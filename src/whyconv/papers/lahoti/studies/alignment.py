@@ -28,7 +28,7 @@ class Alignment(GridStudy, name="lahoti.alignment"):
     """
 
     reference: ClassVar[str] = "Lahoti et al., as a summary of the paper suggests it (reconstructed)"
-    title: ClassVar[str] = "Who finds the signal: alignment and risk of CNN, LCN and FCN"
+    title: ClassVar[str] = "Who finds the signal best: CNN, LCN or FCN?"
     met: ClassVar[str] = "The CNN finds it best, then the LCN, then the FCN."
     unmet: ClassVar[str] = "The order CNN, LCN, FCN is not what was measured."
     says: ClassVar[str] = (
