@@ -177,6 +177,25 @@ def test_a_run_is_stopped_and_the_next_one_runs(server):
     assert server.ask("DELETE", "/api/runs/none")[0] == 404
 
 
+def test_two_users_of_one_folder_keep_their_own(server):
+    other = Served(server.out)
+    try:
+        assert other.ask("GET", "/api/questions", cookie=server.cookie)[0] == 401
+        borrowed = f"whyconv-{other.port}={server.token}"
+        assert other.ask("GET", "/api/questions", cookie=borrowed)[0] == 401
+        run = server.json("POST", "/api/runs", SMALL | {"m": "1600", "n": "24", "seeds": "30"})[1]["id"]
+        assert other.ask("DELETE", f"/api/runs/{run}")[0] == 404, "a run is its server's"
+        mine = other.json("POST", "/api/runs", SMALL | {"seeds": "7"})[1]["id"]
+        end = other.events(mine)[-2][1]
+        assert end["status"] == "refused" and "\n" not in end["sentence"], end
+        server.ask("DELETE", f"/api/runs/{run}")
+        assert server.events(run)[-2][1]["status"] == "stopped"
+        mine = other.json("POST", "/api/runs", SMALL | {"seeds": "7"})[1]["id"]
+        assert other.events(mine)[-2][1]["status"] == "ended", "the folder is free again"
+    finally:
+        assert other.end() == 0
+
+
 @linux
 def test_a_killed_server_leaves_no_worker(server):
     server.json("POST", "/api/runs", SMALL | {"m": "1600", "n": "24", "seeds": "30"})
