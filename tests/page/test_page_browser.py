@@ -49,9 +49,9 @@ def test_deleted_rows_are_computed_again(tab, server):
 
 
 def test_a_reload_goes_on_following_a_run(tab, server):
-    go(tab, server, BITS.replace("seeds=3", "seeds=30"))
+    go(tab, server, "tab=break&task=bits&n=24&m=1600&seeds=30")
     tab.click("#run")
-    until(tab, "document.querySelector('#break').dataset.done > 40")
+    until(tab, "document.querySelector('#break').dataset.done > 0")
     tab.reload()
     ready(tab)
     assert tab.is_visible("#stop") and tab.is_hidden("#run")

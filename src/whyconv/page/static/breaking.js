@@ -196,7 +196,8 @@ export class Breaking {
     const over = async (sentence) => {
       await run.last;
       if (this.running !== run) return;
-      this.#ended();
+      if (sentence) this.running = null; // the connection ends when a tab is read anew, too
+      else this.#ended();
       this.#busy(false);
       if (sentence) this.complain(sentence);
       this.#status();
