@@ -5,6 +5,7 @@ import socket
 import sys
 import time
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -131,7 +132,7 @@ def test_files_of_the_package_alone_are_served_compressed(server):
 
 
 def test_a_run_tells_its_points_as_they_come_and_its_rows_stay(server):
-    begin = server.json("GET", "/api/spec?" + "&".join(f"{n}={v}" for n, v in SMALL.items()))[1]
+    begin = server.json("GET", f"/api/spec?{urlencode(SMALL)}")[1]
     assert begin["done"] == 0 and begin["headline"][0]["worth"] == "needs more seeds"
     status, run = server.json("POST", "/api/runs", SMALL)
     assert status == 201
@@ -141,7 +142,7 @@ def test_a_run_tells_its_points_as_they_come_and_its_rows_stay(server):
     assert events[-1][0] == "over" and events[-2][1]["status"] == "ended"
     rows = events[-2][1]["chart"]["data"]
     assert len(rows["runs"]) == 36 and {row["arm"] for row in rows["means"]} == {"FCN", "LCN", "CNN"}
-    again = server.json("GET", "/api/spec?" + "&".join(f"{n}={v}" for n, v in SMALL.items()))[1]
+    again = server.json("GET", f"/api/spec?{urlencode(SMALL)}")[1]
     assert again["chart"]["data"] == rows and again["done"] == 36
     assert server.events(run["id"])[-1][0] == "over", "a tab that comes later hears the end at once"
 
@@ -183,7 +184,10 @@ def test_two_users_of_one_folder_keep_their_own(server):
         assert other.ask("GET", "/api/questions", cookie=server.cookie)[0] == 401
         borrowed = f"whyconv-{other.port}={server.token}"
         assert other.ask("GET", "/api/questions", cookie=borrowed)[0] == 401
-        run = server.json("POST", "/api/runs", SMALL | {"m": "1600", "n": "24", "seeds": "30"})[1]["id"]
+        long = SMALL | {"m": "1600", "n": "24", "seeds": "30"}
+        run = server.json("POST", "/api/runs", long)[1]["id"]
+        while not server.json("GET", f"/api/spec?{urlencode(long)}")[1]["done"]:
+            time.sleep(0.1)
         assert other.ask("DELETE", f"/api/runs/{run}")[0] == 404, "a run is its server's"
         mine = other.json("POST", "/api/runs", SMALL | {"seeds": "7"})[1]["id"]
         end = other.events(mine)[-2][1]
