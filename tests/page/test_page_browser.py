@@ -23,8 +23,10 @@ WATCH = """() => {
 
 
 def test_points_arrive_live_and_stay(tab, server):
-    assert server.token not in tab.url
-    go(tab, server, BITS)
+    tab.context.clear_cookies()
+    tab.goto(f"{server.address}&{BITS}")
+    ready(tab)
+    assert tab.url == f"http://127.0.0.1:{server.port}/?{BITS}", "the token has left the address"
     assert drawn(tab) == 0 and {state for state, _ in headline(tab).values()} == {"open"}
     assert "not measured yet" in headline(tab)["locality"][1]
     tab.evaluate(WATCH)
@@ -164,6 +166,7 @@ STORIES = {
 @pytest.mark.long
 @pytest.mark.parametrize("title", STORIES)
 def test_a_story_ends_in_the_headline_that_it_tells(tab, server, title):
+    go(tab, server, "tab=break")
     tab.click(f".story:has-text('{title}')")
     until(tab, "document.querySelector('.story[aria-pressed=true]')")
     ended(tab)
