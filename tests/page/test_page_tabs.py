@@ -2,6 +2,7 @@
 
 import io
 import os
+import re
 import time
 import zipfile
 from pathlib import Path
@@ -34,6 +35,8 @@ def test_the_table_of_worths_its_figures_and_two_runs(tab, server):
     other.check()
     tab.click("text=Compare two")
     tab.wait_for_selector("text=Side by side")
+    compared = tab.inner_text("#worth .figures")
+    assert "worth: locality" in compared and not re.search(r"[\d\]] x", compared)
     tab.reload()
     tab.wait_for_selector("text=Side by side")
     assert tab.locator("#worth tbody input:checked").count() > 0
