@@ -27,6 +27,15 @@ def server(tmp_path_factory):
         served.end(signal.SIGKILL)
 
 
+@pytest.fixture(scope="module")
+def other(server):
+    """The server of another user, in the same folder."""
+    served = Served(server.out)
+    yield served
+    if served.process.poll() is None:
+        served.end(signal.SIGKILL)
+
+
 def test_the_address_is_printed_at_once_with_a_token_of_256_bits(server):
     assert server.address.startswith(f"http://127.0.0.1:{server.port}/?token=")
     assert len(server.token) >= 43 and not sys.stdout.closed
@@ -178,26 +187,22 @@ def test_a_run_is_stopped_and_the_next_one_runs(server):
     assert server.ask("DELETE", "/api/runs/none")[0] == 404
 
 
-def test_two_users_of_one_folder_keep_their_own(server):
-    other = Served(server.out)
-    try:
-        assert other.ask("GET", "/api/questions", cookie=server.cookie)[0] == 401
-        borrowed = f"whyconv-{other.port}={server.token}"
-        assert other.ask("GET", "/api/questions", cookie=borrowed)[0] == 401
-        long = SMALL | {"m": "1600", "n": "24", "seeds": "30"}
-        run = server.json("POST", "/api/runs", long)[1]["id"]
-        while not server.json("GET", f"/api/spec?{urlencode(long)}")[1]["done"]:
-            time.sleep(0.1)
-        assert other.ask("DELETE", f"/api/runs/{run}")[0] == 404, "a run is its server's"
-        mine = other.json("POST", "/api/runs", SMALL | {"seeds": "7"})[1]["id"]
-        end = other.events(mine)[-2][1]
-        assert end["status"] == "refused" and "\n" not in end["sentence"], end
-        server.ask("DELETE", f"/api/runs/{run}")
-        assert server.events(run)[-2][1]["status"] == "stopped"
-        mine = other.json("POST", "/api/runs", SMALL | {"seeds": "7"})[1]["id"]
-        assert other.events(mine)[-2][1]["status"] == "ended", "the folder is free again"
-    finally:
-        assert other.end() == 0
+def test_two_users_of_one_folder_keep_their_own(server, other):
+    assert other.ask("GET", "/api/questions", cookie=server.cookie)[0] == 401
+    borrowed = f"whyconv-{other.port}={server.token}"
+    assert other.ask("GET", "/api/questions", cookie=borrowed)[0] == 401
+    long = SMALL | {"m": "1600", "n": "24", "seeds": "30"}
+    run = server.json("POST", "/api/runs", long)[1]["id"]
+    while not server.json("GET", f"/api/spec?{urlencode(long)}")[1]["done"]:
+        time.sleep(0.1)
+    assert other.ask("DELETE", f"/api/runs/{run}")[0] == 404, "a run is its server's"
+    mine = other.json("POST", "/api/runs", SMALL | {"seeds": "7"})[1]["id"]
+    end = other.events(mine)[-2][1]
+    assert end["status"] == "refused" and "\n" not in end["sentence"], end
+    server.ask("DELETE", f"/api/runs/{run}")
+    assert server.events(run)[-2][1]["status"] == "stopped"
+    mine = other.json("POST", "/api/runs", SMALL | {"seeds": "7"})[1]["id"]
+    assert other.events(mine)[-2][1]["status"] == "ended", "the folder is free again"
 
 
 @linux
@@ -211,15 +216,14 @@ def test_a_killed_server_leaves_no_worker(server):
 
 
 @linux
-def test_ctrl_c_ends_cleanly(tmp_path):
-    served = Served(tmp_path / "rows")
-    run = served.json("POST", "/api/runs", SMALL | {"m": "1600", "n": "24", "seeds": "30"})[1]["id"]
-    listening = socket.create_connection(("127.0.0.1", served.port))
-    asked = f"GET /api/runs/{run}/events HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n"
-    listening.sendall(f"{asked}Cookie: {served.cookie}\r\n\r\n".encode())
+def test_ctrl_c_ends_cleanly(other):
+    run = other.json("POST", "/api/runs", SMALL | {"m": "1600", "n": "24", "k": "4", "seeds": "30"})[1]["id"]
+    listening = socket.create_connection(("127.0.0.1", other.port))
+    asked = f"GET /api/runs/{run}/events HTTP/1.1\r\nHost: 127.0.0.1:{other.port}\r\n"
+    listening.sendall(f"{asked}Cookie: {other.cookie}\r\n\r\n".encode())
     assert b"200 OK" in listening.recv(1000), "somebody follows a run"
-    workers = served.children()
-    assert served.end(signal.SIGINT) == 0
-    assert served.left == "", "nothing more is said"
+    workers = other.children()
+    assert other.end(signal.SIGINT) == 0
+    assert other.left == "", "nothing more is said"
     assert gone(workers, 5)
     listening.close()
