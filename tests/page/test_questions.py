@@ -307,7 +307,7 @@ def test_rows_are_not_read_again_while_some_are_being_added(tmp_path, monkeypatc
     monkeypatch.setattr(known, "refresh", lambda: read.append(1))
     desk = SimpleNamespace(busy=True)
     server = app.Server(known, cast(Any, desk), safety.Pass(1))
-    request = cast(Any, SimpleNamespace(query_params={"task": "bits"}))
+    request = cast(Any, SimpleNamespace(query_params={"task": "bits"}, headers={}))
     asyncio.run(server.saved(request))
     asyncio.run(server.spec(request))
     assert not read
