@@ -189,7 +189,7 @@ def measured(browser: Any, out: Path) -> dict[str, float]:
 
 
 def stopping(reader: Reader, pid: int) -> tuple[float, float]:
-    """Seconds until a stopped run's workers rest, and until another run has its first point."""
+    """Seconds until a stopped run's workers rest, and from then until another run has its first point."""
     stops, nexts = [], []
     for number in range(TRIES):
         reader.open(LONG)
@@ -202,11 +202,14 @@ def stopping(reader: Reader, pid: int) -> tuple[float, float]:
             reader.finish()
             at_rest(pid, workers)
 
+        def another(number: int = number) -> None:
+            reader.open(TASK.replace("seeds=3", f"n=10&seeds={4 + number}"))
+            before = reader.done
+            reader.click("#run")
+            reader.points(before)
+
         stops.append(seconds(stop))
-        reader.open(TASK.replace("seeds=3", f"n=10&seeds={4 + number}"))
-        before = reader.done
-        reader.click("#run")
-        nexts.append(seconds(lambda before=before: reader.points(before)))
+        nexts.append(seconds(another))
         reader.finish()
     return max(stops), max(nexts)
 

@@ -1,130 +1,79 @@
-"""The page in a real browser: live points, broken priors, keyboard, phones, saved pages, files."""
+"""The first tab in a real browser: live points, broken priors, stories, keyboard, phones."""
 
-import io
-import os
 import re
 import shutil
-import sys
-import time
-import zipfile
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import pytest
 
 pytest.importorskip("starlette", reason="the page needs whyconv[page]")
-playwright: Any = pytest.importorskip("playwright.sync_api", reason="needs the package playwright")
 
-from page_server import Served  # noqa: E402
+from page_tab import BITS, drawn, ended, go, headline, ready, run, until, waiting
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium on this machine"),
-    pytest.mark.skipif(sys.platform != "linux", reason="drives the system's Chromium on Linux"),
-]
-OPTIONS = [
-    "--no-sandbox", "--disable-gpu", "--disable-background-networking", "--disable-component-update",
-    "--disable-sync",
-]  # fmt: skip
-BITS = "tab=break&task=bits&n=10&m=400&seeds=3"
-WAIT = 120_000
+from whyconv.runner.database import FILE
 
-
-@pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    served = Served(tmp_path_factory.mktemp("page") / "rows")
-    yield served
-    served.end()
-
-
-@pytest.fixture(scope="module")
-def browser():
-    with playwright.sync_playwright() as started:
-        found = started.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
-        yield found
-        found.close()
-
-
-@pytest.fixture
-def tab(browser, server) -> Iterator[Any]:
-    """A tab on the page that must not complain and must not ask anybody else."""
-    context = browser.new_context(viewport={"width": 1200, "height": 900}, accept_downloads=True)
-    page, bad = context.new_page(), []
-    page.on("console", lambda said: bad.append(said.text) if said.type in ("error", "warning") else None)
-    page.on("pageerror", lambda error: bad.append(str(error)))
-    own = (f"http://127.0.0.1:{server.port}/", "data:", "blob:", "file:")
-    page.on("request", lambda asked: None if asked.url.startswith(own) else bad.append(asked.url))
-    page.expected = []
-    page.goto(server.address)
-    ready(page)
-    yield page
-    left = [said for said in bad if not any(part in said for part in page.expected)]
-    context.close()
-    assert left == []
-
-
-def ready(page):
-    page.wait_for_selector("body[data-ready=yes]", timeout=WAIT)
-
-
-def go(page, server, address):
-    page.goto(f"http://127.0.0.1:{server.port}/?{address}")
-    ready(page)
-
-
-def until(page, expression):
-    """Wait for an expression to be true; the page's own policy forbids to evaluate texts in it."""
-    ends = time.monotonic() + WAIT / 1000
-    while not page.evaluate(expression):
-        assert time.monotonic() < ends, f"never: {expression}"
-        page.wait_for_timeout(50)
-
-
-def ended(page):
-    until(page, "document.querySelector('#break').ariaBusy === 'false'")
-
-
-def headline(page):
-    """State and words by prior."""
-    return {
-        each.get_attribute("data-prior"): (each.get_attribute("class").split()[1], each.inner_text())
-        for each in page.query_selector_all("#break .prior")
-    }
-
-
-def drawn(page):
-    """How many points of single runs the chart shows."""
-    return page.evaluate("document.querySelectorAll('#break .chart .mark-symbol path[transform]').length")
-
-
-def run(page, server, address):
-    go(page, server, address)
-    if page.is_visible("#run"):
-        page.click("#run")
-    ended(page)
+WATCH = """() => {
+    window.seen = [];
+    const [status, headline] = [".status", ".headline"].map((each) => document.querySelector(each));
+    const points = () => document.querySelectorAll("#break .chart .mark-symbol path[transform]").length;
+    const note = () => seen.push([status.textContent, points(), headline.textContent]);
+    new MutationObserver(note).observe(document.querySelector("#break"), { attributeFilter: ["data-done"] });
+}"""
+"""Notes what a reader sees each time that a view has been drawn."""
 
 
 def test_points_arrive_live_and_stay(tab, server):
-    assert server.token not in tab.url
-    go(tab, server, BITS)
+    tab.context.clear_cookies()
+    tab.goto(f"{server.address}&{BITS}")
+    ready(tab)
+    assert tab.url == f"http://127.0.0.1:{server.port}/?{BITS}", "the token has left the address"
     assert drawn(tab) == 0 and {state for state, _ in headline(tab).values()} == {"open"}
     assert "not measured yet" in headline(tab)["locality"][1]
+    tab.evaluate(WATCH)
     tab.click("#run")
-    until(tab, "document.querySelector('#break').dataset.done > 0")
-    status, told = tab.evaluate(
-        "['.status', '.headline'].map((each) => document.querySelector(each).innerText)"
-    )
-    assert status.startswith("running")
-    assert "needs more seeds" not in told, "nobody can say while it is being measured"
     ended(tab)
+    live = [(drawn, told) for status, drawn, told in tab.evaluate("seen") if status.startswith("running: ")]
+    assert any(0 < drawn < 36 for drawn, _ in live), live
+    assert not any("needs more seeds" in told for _, told in live), (
+        "nobody can say while it is being measured"
+    )
     assert tab.inner_text(".status").startswith("all 36 trials") and drawn(tab) >= 36
     assert "whyconv run page.bits --set n=10 --set m=400 --seeds 3" in tab.inner_text(".command code")
     assert headline(tab)["locality"][0] == "helps"
     tab.reload()
     ready(tab)
     assert tab.inner_text(".status").startswith("all 36 trials") and headline(tab)["locality"][0] == "helps"
+
+
+def test_deleted_rows_are_computed_again(tab, server):
+    run(tab, server, BITS)
+    numbers = tab.text_content(".numbers tbody")
+    shutil.rmtree(server.out)
+    tab.reload()
+    ready(tab)
+    assert tab.inner_text(".status") == "0 of 36 trials" and drawn(tab) == 0
+    tab.click("#run")
+    ended(tab)
+    assert tab.inner_text(".status").startswith("all 36 trials") and drawn(tab) >= 36
+    assert tab.text_content(".numbers tbody") == numbers
+    assert (server.out / FILE).exists()
+
+
+def test_a_reload_goes_on_following_a_run(tab, server):
+    go(tab, server, "tab=break&task=bits&n=24&m=1600&seeds=30")
+    tab.click("#run")
+    until(tab, "document.querySelector('#break').dataset.done > 0")
+    tab.reload()
+    ready(tab)
+    assert tab.is_visible("#stop") and tab.is_hidden("#run")
+    before = tab.evaluate("+document.querySelector('#break').dataset.done")
+    until(tab, f"document.querySelector('#break').dataset.done > {before}")
+    stopped = []
+    tab.on("request", lambda asked: stopped.append(asked.url) if asked.method == "DELETE" else None)
+    go(tab, server, BITS + "&k=2")
+    waiting(tab, lambda: stopped)
+    ended(tab)
+    assert tab.is_visible("#run"), "who leads the tab elsewhere stops the run"
 
 
 @pytest.mark.long
@@ -174,28 +123,10 @@ def test_an_answer_that_comes_after_the_settings_changed_is_dropped(tab, server)
     assert len(ended_runs) == 1 and tab.inner_text("#problem") == "Not now."
 
 
-def waiting(page, come):
-    ends = time.monotonic() + WAIT / 1000
-    while not come():
-        assert time.monotonic() < ends
-        page.wait_for_timeout(20)
-
-
-@pytest.mark.long
-def test_breaking_sharing_takes_its_worth_away(tab, server):
-    address = "tab=break&task=signal&m=80"
-    run(tab, server, address)
-    assert headline(tab)["weight sharing"][0] == "helps"
-    tab.check("#knob-turned")
-    tab.wait_for_url("**turned=true**")
-    ended(tab)
-    assert headline(tab)["weight sharing"][0] == "costs", "one filter cannot fit patches that are turned"
-
-
-@pytest.mark.long
-def test_breaking_pooling_takes_its_worth_away(tab, server):
-    run(tab, server, "tab=break&task=digit-grid&m=200&seeds=3")
-    assert headline(tab)["max-pooling"][0] == "helps"
+def test_breaking_sharing_or_pooling_takes_its_worth_away(tab, server):
+    run(tab, server, "tab=break&task=signal&sigma=0.2&m=40&seeds=3")
+    told = headline(tab)
+    assert told["weight sharing"][0] == told["max-pooling"][0] == "helps", told
     tab.select_option("#knob-pooling", "average")
     tab.wait_for_url("**pooling=average**")
     ended(tab)
@@ -203,6 +134,21 @@ def test_breaking_pooling_takes_its_worth_away(tab, server):
     assert state == "same" and "no difference" in words
     names = tab.eval_on_selector_all("#break .legend button", "all => all.map(each => each.textContent)")
     assert names == ["FCN", "LCN", "CNN", "ConvPool average", "ConvPool"]
+    tab.check("#knob-turned")
+    tab.wait_for_url("**turned=true**")
+    ended(tab)
+    assert headline(tab)["weight sharing"][0] != "helps", "one filter cannot fit patches that are turned"
+
+
+@pytest.mark.long
+def test_sharing_costs_examples_where_every_patch_is_turned(tab, server):
+    address = "tab=break&task=signal&m=80"
+    run(tab, server, address)
+    assert headline(tab)["weight sharing"][0] == "helps"
+    tab.check("#knob-turned")
+    tab.wait_for_url("**turned=true**")
+    ended(tab)
+    assert headline(tab)["weight sharing"][0] == "costs"
 
 
 STORIES = {
@@ -220,6 +166,7 @@ STORIES = {
 @pytest.mark.long
 @pytest.mark.parametrize("title", STORIES)
 def test_a_story_ends_in_the_headline_that_it_tells(tab, server, title):
+    go(tab, server, "tab=break")
     tab.click(f".story:has-text('{title}')")
     until(tab, "document.querySelector('.story[aria-pressed=true]')")
     ended(tab)
@@ -240,36 +187,67 @@ def test_breaking_locality_where_sharing_needs_it(tab, server):
     assert headline(tab)["weight sharing"][0] == "costs"
 
 
-def test_stories_and_the_keyboard_alone(tab, server):
-    go(tab, server, "tab=break")
-    for _ in range(60):
-        tab.keyboard.press("Tab")
-        if tab.evaluate("document.activeElement.classList.contains('story')"):
-            break
-    assert tab.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+def to(page, selector):
+    """Press Tab until this has the focus, which must be seen."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if page.evaluate("(where) => document.activeElement.matches(where)", selector):
+            assert page.evaluate("getComputedStyle(document.activeElement).outlineStyle") == "solid"
+            return
+    raise AssertionError(f"{selector} cannot be reached")
+
+
+def test_the_keyboard_alone(tab, server):
+    go(tab, server, BITS)
+    to(tab, "#knob-permuted")
+    tab.keyboard.press("Space")
+    tab.wait_for_url("**permuted=true**")
+    ended(tab)
+    assert tab.inner_text(".status").startswith("all 36 trials")
+    assert tab.evaluate("document.activeElement.id") == "knob-permuted", "the focus stays"
+    to(tab, "#knob-k")
+    tab.keyboard.press("ArrowRight")
+    tab.wait_for_url("**k=4**")
+    to(tab, "#stop")
+    tab.keyboard.press("Enter")
+    ended(tab)
+    assert tab.is_visible("#run")
+    tab.focus("body")
+    to(tab, ".story")
     story = tab.evaluate("document.activeElement.dataset.address")
     tab.keyboard.press("Enter")
     until(tab, "document.querySelector('.story[aria-pressed=true]')")
     assert tab.url.endswith(story)
-    tab.click("#stop") if tab.is_visible("#stop") else None
-    tab.focus("#tab-break")
+    tab.focus("body")
+    to(tab, "#tab-break")
     tab.keyboard.press("ArrowRight")
     tab.wait_for_url("**tab=worth**")
     assert tab.get_attribute("#tab-worth", "aria-selected") == "true" and tab.is_hidden("#break")
     tab.keyboard.press("ArrowRight")
     tab.wait_for_url("**tab=audit**")
-    assert tab.is_visible("#file")
+    to(tab, "#file")
+    tab.keyboard.press("Shift+Tab")
+    assert tab.evaluate("document.activeElement.id") == "minutes"
+    tab.focus("#tab-audit")
+    tab.keyboard.press("ArrowRight")
+    until(tab, "document.querySelector('#stop').offsetParent !== null")
+    assert tab.url.endswith(story), "a tab is found as it was left, and its run goes on"
+    tab.focus("#stop")
+    tab.keyboard.press("Enter")
+    ended(tab)
 
 
 def test_everything_has_a_name_for_screen_readers(tab, server):
-    go(tab, server, BITS)
-    nameless = tab.evaluate(
-        """() => [...document.querySelectorAll('button, input, select, img, progress, [role=group]')]
-        .filter((each) => each.offsetParent !== null && !(each.getAttribute('aria-label') || each.alt
-          || each.labels?.length || each.textContent.trim()))
-        .map((each) => each.outerHTML)"""
-    )
-    assert nameless == []
+    for address in ("tab=worth", "tab=audit", BITS):
+        go(tab, server, address)
+        nameless = tab.evaluate(
+            """() => [...document.querySelectorAll('button, input, select, img, progress, [role=group]')]
+            .filter((each) => each.offsetParent !== null && !(each.getAttribute('aria-label') || each.alt
+              || each.labels?.length || each.textContent.trim()))
+            .map((each) => each.outerHTML)"""
+        )
+        assert nameless == [], address
+    assert tab.get_attribute(".picture", "alt") == "Four rows of 10 bits; the 3 that count are framed"
     assert tab.evaluate("document.documentElement.lang") == "en"
     assert tab.evaluate("document.querySelector('#break .headline').ariaLive") == "polite"
     sliders = tab.eval_on_selector_all(
@@ -279,12 +257,18 @@ def test_everything_has_a_name_for_screen_readers(tab, server):
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("name", ["break", "worth", "audit"])
-def test_nothing_overflows_on_a_phone(tab, server, name, scheme):
+def test_nothing_overflows_on_a_phone(tab, server, scheme):
+    run(tab, server, BITS)
     tab.set_viewport_size({"width": 360, "height": 740})
     tab.emulate_media(color_scheme=scheme)
-    go(tab, server, f"tab={name}")
+    for address in (BITS, "tab=audit", "tab=worth"):
+        go(tab, server, address)
+        assert tab.evaluate("document.documentElement.scrollWidth") <= 360, address
+    tab.locator("#worth .link").first.click()
+    tab.wait_for_selector("#worth figure .chart svg")
     assert tab.evaluate("document.documentElement.scrollWidth") <= 360
+    right = "(each) => each.getBoundingClientRect().right"
+    assert tab.locator("#worth tbody input").first.evaluate(right) <= 360, "no part of a line is out of sight"
     style = "getComputedStyle(document.body)"
     ink, paper = tab.evaluate(f"[{style}.color, {style}.backgroundColor]")
     assert abs(brightness(ink) - brightness(paper)) > 150
@@ -313,139 +297,6 @@ def test_the_figure_as_svg(tab, server):
     assert f"locality: {worth}" in text and "3 seeds" in text
 
 
-def test_the_table_of_worths_its_figures_and_two_runs(tab, server):
-    run(tab, server, BITS)
-    run(tab, server, BITS + "&permuted=true")
-    go(tab, server, "tab=worth")
-    lines = tab.locator("#worth tbody tr")
-    before = lines.count()
-    assert before >= 4
-    tab.select_option("#prior", "locality")
-    assert 0 < lines.count() < before
-    tab.fill("#words", "permuted=true")
-    narrowed = lines.count()
-    assert 0 < narrowed < before
-    tab.fill("#words", "")
-    boxes = tab.locator("#worth tbody input")
-    first = boxes.first.get_attribute("aria-label")
-    boxes.first.check()
-    other = tab.locator(f"#worth tbody input:not([aria-label='{first}'])").first
-    other.check()
-    tab.click("text=Compare two")
-    tab.wait_for_selector("text=Side by side")
-    tab.reload()
-    tab.wait_for_selector("text=Side by side")
-    assert tab.locator("#worth tbody input:checked").count() > 0
-    tab.select_option("#prior", "locality")
-    tab.fill("#words", "page.bits")
-    tab.locator("#worth .link").first.click()
-    tab.wait_for_selector("#worth figure .legend button")
-    names = tab.eval_on_selector_all("#worth .legend button", "all => all.map(each => each.textContent)")
-    assert names == ["FCN", "LCN", "CNN"]
-    assert tab.inner_text("#worth figure .command code").startswith("whyconv run page.bits")
-    with tab.expect_download() as taken:
-        tab.click("#worth figure >> text=SVG for slides")
-    assert "<svg" in Path(taken.value.path()).read_text("utf-8")
-    assert "run=" in tab.url and "prior=locality" in tab.url and "words=page.bits" in tab.url
-    tab.reload()
-    tab.wait_for_selector("#worth figure .chart svg")
-    assert tab.input_value("#prior") == "locality" and lines.count() < before
-    tab.go_back()
-    tab.wait_for_selector("text=Side by side")
-
-
-def test_a_saved_page_answers_without_a_server(tab, server, browser, tmp_path):
-    run(tab, server, BITS)
-    run(tab, server, BITS + "&permuted=true")
-    go(tab, server, BITS)
-    with tab.expect_download() as taken:
-        tab.click("#save")
-    file = tmp_path / "whyconv.html"
-    taken.value.save_as(file)
-    context = browser.new_context(offline=True)
-    page, bad = context.new_page(), []
-    page.on("console", lambda said: bad.append(said.text) if said.type == "error" else None)
-    page.on("pageerror", lambda error: bad.append(str(error)))
-    page.goto(file.as_uri())
-    ready(page)
-    assert headline(page)["locality"][0] == "helps" and drawn(page) >= 36
-    assert page.query_selector("#run") is None
-    page.check("#knob-permuted")
-    until(page, "location.hash.includes('permuted=true')")
-    until(page, "document.querySelector('.prior').classList.contains('helps') === false")
-    page.reload()
-    ready(page)
-    assert page.is_checked("#knob-permuted") and bad == []
-    assert server.token not in file.read_text("utf-8")
-    context.close()
-
-
-def arrays(**named):
-    content = io.BytesIO()
-    np.savez(content, **named)
-    return content.getvalue()
-
-
-def archive(**members):
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w") as made:
-        for name, data in members.items():
-            made.writestr(name, data)
-    return content.getvalue()
-
-
-BAD = {
-    "objects.npz": arrays(X=np.array([{}] * 40, dtype=object), y=np.arange(40) % 2),
-    "lacking.npz": arrays(X=np.zeros((40, 3))),
-    "ragged.csv": b"a,b\n1\n2,3,4\n",
-    "texts.zip": archive(**{"cats/a.txt": b"x"}),
-    "model.pkl": b"\x80\x04N.",
-}
-
-
-def test_five_bad_files_are_refused_and_a_good_one_is_audited(tab, server, tmp_path):
-    tab.expected = ["400"]
-    go(tab, server, "tab=audit")
-    for name, content in BAD.items():
-        tab.set_input_files(
-            "#file", {"name": name, "mimeType": "application/octet-stream", "buffer": content}
-        )
-        until(tab, "!document.querySelector('#problem').hidden")
-        assert tab.inner_text("#problem").endswith(".")
-        tab.evaluate("document.querySelector('#problem').hidden = true")
-    rng = np.random.default_rng(0)
-    y = np.arange(240) % 2
-    X = rng.normal(size=(240, 16)) + 2 * y[:, None] * (np.arange(16) == rng.integers(16, size=(240, 1)))
-    good = {"name": "mine.npz", "mimeType": "application/octet-stream", "buffer": arrays(X=X, y=y)}
-    tab.select_option("#minutes", "1")
-    tab.set_input_files("#file", good)
-    tab.wait_for_selector("#audit progress", timeout=WAIT)
-    assert "run=" in tab.url
-    tab.reload()
-    tab.wait_for_selector("#audit progress", timeout=WAIT)
-    assert tab.inner_text("#audit .told h2") == "mine.npz", "a reload goes on following"
-    tab.click("#audit .told button")
-    tab.wait_for_selector("text=Stopped.", timeout=WAIT)
-    ends = time.monotonic() + WAIT / 1000
-    while any(files for _, _, files in os.walk(server.out / "page-data")):
-        assert time.monotonic() < ends, "the copy of the data is deleted once the audit has ended"
-        time.sleep(0.1)
-
-
-def test_a_file_that_is_dropped_is_taken_and_one_that_misses_changes_nothing(tab, server):
-    go(tab, server, "tab=audit")
-    drop = """(where) => {
-        const files = new DataTransfer();
-        files.items.add(new File(["x"], "notes.txt"));
-        const event = new DragEvent("drop", { dataTransfer: files, bubbles: true, cancelable: true });
-        document.querySelector(where).dispatchEvent(event);
-        return event.defaultPrevented;
-    }"""
-    assert tab.evaluate(drop, "h1") and tab.is_hidden("#problem"), "a browser would open the file"
-    assert tab.evaluate(drop, ".drop")
-    assert tab.inner_text("#problem") == "notes.txt was given; give a file that ends in .npz, .csv, .zip."
-
-
 def test_a_screen_reader_hears_what_changes_alone(tab, server):
     run(tab, server, BITS)
     tab.evaluate("window.first = document.querySelector('#break .prior')")
@@ -458,18 +309,3 @@ def test_a_screen_reader_hears_what_changes_alone(tab, server):
     assert kept[0] == kept[1], "a line that stays is not announced again"
     ended(tab)
     assert tab.evaluate("document.querySelector('#break .status').ariaLive") == "polite"
-
-
-@pytest.mark.long
-def test_an_audit_ends_in_its_report(tab, server):
-    go(tab, server, "tab=audit")
-    rng = np.random.default_rng(0)
-    y = np.arange(400) % 2
-    X = rng.normal(size=(400, 16)) + 2 * y[:, None] * (np.arange(16) == rng.integers(16, size=(400, 1)))
-    tab.select_option("#minutes", "1")
-    tab.set_input_files("#file", {"name": "mine.npz", "mimeType": "a/b", "buffer": arrays(X=X, y=y)})
-    tab.wait_for_selector("text=Open the report", timeout=WAIT)
-    with tab.context.expect_page() as opened:
-        tab.click("text=Open the report")
-    opened.value.wait_for_selector("h1")
-    assert "order" in opened.value.inner_text("body")

@@ -5,6 +5,7 @@ import socket
 import sys
 import time
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -21,6 +22,15 @@ SMALL = {"task": "bits", "m": "400", "n": "10", "k": "2", "seeds": "3"}
 @pytest.fixture(scope="module")
 def server(tmp_path_factory):
     served = Served(tmp_path_factory.mktemp("page") / "rows")
+    yield served
+    if served.process.poll() is None:
+        served.end(signal.SIGKILL)
+
+
+@pytest.fixture(scope="module")
+def other(server):
+    """The server of another user, in the same folder."""
+    served = Served(server.out)
     yield served
     if served.process.poll() is None:
         served.end(signal.SIGKILL)
@@ -127,11 +137,15 @@ def test_files_of_the_package_alone_are_served_compressed(server):
         assert status == 200 and headers["content-encoding"] == "gzip"
         assert server.ask("GET", f"/assets/{name}", if_none_match=headers["etag"])[0] == 304
         total += len(content)
-    assert total < 400_000
+    for path in ("/", "/api/questions", "/api/spec"):
+        status, headers, content = server.ask("GET", path, accept_encoding="gzip")
+        assert status == 200 and (path == "/") == ("content-encoding" not in headers)
+        total += len(content)
+    assert total < 340_000, "the goal is 400,000, with rows"
 
 
 def test_a_run_tells_its_points_as_they_come_and_its_rows_stay(server):
-    begin = server.json("GET", "/api/spec?" + "&".join(f"{n}={v}" for n, v in SMALL.items()))[1]
+    begin = server.json("GET", f"/api/spec?{urlencode(SMALL)}")[1]
     assert begin["done"] == 0 and begin["headline"][0]["worth"] == "needs more seeds"
     status, run = server.json("POST", "/api/runs", SMALL)
     assert status == 201
@@ -141,7 +155,7 @@ def test_a_run_tells_its_points_as_they_come_and_its_rows_stay(server):
     assert events[-1][0] == "over" and events[-2][1]["status"] == "ended"
     rows = events[-2][1]["chart"]["data"]
     assert len(rows["runs"]) == 36 and {row["arm"] for row in rows["means"]} == {"FCN", "LCN", "CNN"}
-    again = server.json("GET", "/api/spec?" + "&".join(f"{n}={v}" for n, v in SMALL.items()))[1]
+    again = server.json("GET", f"/api/spec?{urlencode(SMALL)}")[1]
     assert again["chart"]["data"] == rows and again["done"] == 36
     assert server.events(run["id"])[-1][0] == "over", "a tab that comes later hears the end at once"
 
@@ -177,6 +191,24 @@ def test_a_run_is_stopped_and_the_next_one_runs(server):
     assert server.ask("DELETE", "/api/runs/none")[0] == 404
 
 
+def test_two_users_of_one_folder_keep_their_own(server, other):
+    assert other.ask("GET", "/api/questions", cookie=server.cookie)[0] == 401
+    borrowed = f"whyconv-{other.port}={server.token}"
+    assert other.ask("GET", "/api/questions", cookie=borrowed)[0] == 401
+    long = SMALL | {"m": "1600", "n": "24", "seeds": "30"}
+    run = server.json("POST", "/api/runs", long)[1]["id"]
+    while not server.json("GET", f"/api/spec?{urlencode(long)}")[1]["done"]:
+        time.sleep(0.1)
+    assert other.ask("DELETE", f"/api/runs/{run}")[0] == 404, "a run is its server's"
+    mine = other.json("POST", "/api/runs", SMALL | {"seeds": "7"})[1]["id"]
+    end = other.events(mine)[-2][1]
+    assert end["status"] == "refused" and "\n" not in end["sentence"], end
+    server.ask("DELETE", f"/api/runs/{run}")
+    assert server.events(run)[-2][1]["status"] == "stopped"
+    mine = other.json("POST", "/api/runs", SMALL | {"seeds": "7"})[1]["id"]
+    assert other.events(mine)[-2][1]["status"] == "ended", "the folder is free again"
+
+
 @linux
 def test_a_killed_server_leaves_no_worker(server):
     server.json("POST", "/api/runs", SMALL | {"m": "1600", "n": "24", "seeds": "30"})
@@ -188,15 +220,14 @@ def test_a_killed_server_leaves_no_worker(server):
 
 
 @linux
-def test_ctrl_c_ends_cleanly(tmp_path):
-    served = Served(tmp_path / "rows")
-    run = served.json("POST", "/api/runs", SMALL | {"m": "1600", "n": "24", "seeds": "30"})[1]["id"]
-    listening = socket.create_connection(("127.0.0.1", served.port))
-    asked = f"GET /api/runs/{run}/events HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\n"
-    listening.sendall(f"{asked}Cookie: {served.cookie}\r\n\r\n".encode())
+def test_ctrl_c_ends_cleanly(other):
+    run = other.json("POST", "/api/runs", SMALL | {"m": "1600", "n": "24", "k": "4", "seeds": "30"})[1]["id"]
+    listening = socket.create_connection(("127.0.0.1", other.port))
+    asked = f"GET /api/runs/{run}/events HTTP/1.1\r\nHost: 127.0.0.1:{other.port}\r\n"
+    listening.sendall(f"{asked}Cookie: {other.cookie}\r\n\r\n".encode())
     assert b"200 OK" in listening.recv(1000), "somebody follows a run"
-    workers = served.children()
-    assert served.end(signal.SIGINT) == 0
-    assert served.left == "", "nothing more is said"
+    workers = other.children()
+    assert other.end(signal.SIGINT) == 0
+    assert other.left == "", "nothing more is said"
     assert gone(workers, 5)
     listening.close()

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import shlex
-import threading
 from dataclasses import replace
 from html import unescape
 from types import SimpleNamespace
@@ -15,7 +14,7 @@ pytest.importorskip("starlette", reason="the page needs whyconv[page]")
 
 from whyconv.assignments import given
 from whyconv.errors import UserError
-from whyconv.page import app, assets, catalogue, desk, folder, safety, saving, shown
+from whyconv.page import app, assets, catalogue, folder, safety, saving, shown
 from whyconv.page.desk import Asked, neighbours
 from whyconv.page.known import Known
 from whyconv.page.question import MOST
@@ -130,7 +129,9 @@ def test_the_headline_follows_the_rows(tmp_path):
     assert lines["weight sharing"]["says"].startswith("Weight sharing saves a factor of")
     turned = falling(needs | {"CNN": 100, "LCN": 20})
     other = shown.shown(question, rows_of(question, turned), tmp_path)["headline"]
-    assert other[1]["state"] == "costs"
+    assert other[1]["state"] == "costs" and lines["weight sharing"]["worth"].endswith("× fewer examples")
+    costs = other[1]["worth"]
+    assert float(costs.split()[0]) == pytest.approx(5, rel=0.4) and costs.endswith("× more examples")
 
 
 def test_an_answer_stays_while_seeds_are_being_added(tmp_path):
@@ -192,6 +193,16 @@ def test_two_answers_of_which_the_first_that_says_something_is_the_headline(tmp_
     nearly = lambda arm, m, seed: steep(arm, m, seed) - 0.06 * (arm == "LCN" and m == 40)  # noqa: E731
     line = shown.shown(question, rows_of(question, nearly), tmp_path)["headline"][0]
     assert line["worth"] == "no difference" and "a factor of" in line["says"], "a factor comes first"
+
+
+def test_points_of_error_have_no_sign_in_the_headline(tmp_path):
+    question = catalogue.asked({"task": "signal"})
+    rows = rows_of(question, lambda arm, m, seed: 0.3 + 0.002 * (seed % 3) + 0.1 * (arm == "LCN"))
+    lines = shown.shown(question, rows, tmp_path)["headline"]
+    assert [line["worth"] for line in lines[:2]] == [
+        "10 [10, 10] points more error",
+        "10 [10, 10] points less error",
+    ]
 
 
 def test_a_limit_that_is_near_to_no_effect_is_no_headline(tmp_path):
@@ -266,6 +277,19 @@ def test_tokens_are_compared_in_constant_time_and_belong_to_one_server(monkeypat
     assert mine.fits("x") and compared == [(b"x", mine.token.encode())]
 
 
+def test_a_browser_is_started_with_a_code_that_opens_the_page_once():
+    mine = safety.Pass(8000)
+    code = mine.first_visit.partition("token=")[2]
+    host = [("host", "127.0.0.1:8000")]
+    assert code != mine.token
+    assert mine.refusal("GET", "/", f"token={code}x", host)[0] == 401
+    assert mine.refusal("GET", "/api/questions", f"token={code}", host)[0] == 401
+    assert mine.refusal("GET", "/", f"token={code}", host)[0] == 200
+    assert mine.refusal("GET", "/", f"token={code}", host)[0] == 401, "whoever reads it later is late"
+    assert mine.refusal("GET", "/", f"token={mine.token}", host)[0] == 200
+    assert not mine.fits(code), "it is no cookie"
+
+
 def test_a_report_runs_in_an_origin_of_its_own(tmp_path):
     asked = Asked(None, more={"report": "<h1>Report</h1>"})
     desk = SimpleNamespace(asked={asked.id: asked})
@@ -283,50 +307,13 @@ def test_rows_are_not_read_again_while_some_are_being_added(tmp_path, monkeypatc
     monkeypatch.setattr(known, "refresh", lambda: read.append(1))
     desk = SimpleNamespace(busy=True)
     server = app.Server(known, cast(Any, desk), safety.Pass(1))
-    request = cast(Any, SimpleNamespace(query_params={"task": "bits"}))
+    request = cast(Any, SimpleNamespace(query_params={"task": "bits"}, headers={}))
     asyncio.run(server.saved(request))
     asyncio.run(server.spec(request))
     assert not read
     desk.busy = False
     asyncio.run(server.saved(request))
     assert read
-
-
-class BrokenPool:
-    """A pool whose workers cannot be started."""
-
-    def __init__(self):
-        self.cleared = threading.Event()
-
-    def start(self, *_):
-        raise RuntimeError("no process")
-
-    begin = start
-
-    def clear(self):
-        self.cleared.set()
-
-    def close(self):
-        pass
-
-
-def test_the_desk_goes_on_when_starting_or_compiling_ahead_fails(tmp_path, monkeypatch, capsys):
-    made = []
-    monkeypatch.setattr(desk, "Pool", lambda: made.append(BrokenPool()) or made[-1])
-    here = desk.Desk(Known(tmp_path), 1)
-    try:
-        done = threading.Event()
-        here.ask(None, lambda asked: done.set())
-        assert done.wait(20) and made[0].cleared.wait(20), "the first start has failed, the line goes on"
-        made[0].cleared.clear()
-        here._ahead = small(KINDS[0]).plan({})
-        assert made[0].cleared.wait(20) and not here._ahead
-        again = threading.Event()
-        here.ask(None, lambda asked: again.set())
-        assert again.wait(20)
-    finally:
-        here.close()
-    assert "no process" in capsys.readouterr().err
 
 
 def run_of(study, preset="quick"):

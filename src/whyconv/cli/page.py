@@ -39,11 +39,12 @@ def page(
         raise UserError(f"the page needs {' and '.join(missing)}; install 'whyconv[page]'.")
     if out.exists() and not out.is_dir():
         raise UserError(f"--out {out} was given, which is a file; give a folder.")
+    from whyconv.page.safety import Pass
     from whyconv.page.serving import serve
 
-    def ready(address: str) -> None:
-        print(f"The page is at {address} (Ctrl-C ends it)", flush=True)
+    def ready(given: Pass) -> None:
+        print(f"The page is at {given.address} (Ctrl-C ends it)", flush=True)
         if not no_open and sys.stdout.isatty():
-            webbrowser.open(address)
+            webbrowser.open(given.first_visit)
 
     serve(out, port, workers, ready)

@@ -84,7 +84,9 @@ def progress(asked: Asked) -> dict[str, Any]:
     return {
         "title": asked.more.get("title", "Your data"),
         "fraction": told.fraction if told else 0.0,
-        "said": f"{told.phase}, about {rough_duration(told.seconds_left)} left" if told else "waiting",
+        "said": f"{told.phase.capitalize()}: about {rough_duration(told.seconds_left)} left"
+        if told
+        else "Waiting.",
         "lead": list(words.lead(found)) if found else [],
         "savings": [[each.prior, words.saved(each, "×"), words.verdict(each)] for each in found.savings]
         if found

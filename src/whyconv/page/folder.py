@@ -63,12 +63,12 @@ class Folder:
     def compared(self, first: str, second: str) -> dict[str, Any]:
         """Two runs side by side."""
         pair = [self._run(text) for text in (first, second)]
-        frame = compared(*pair)
+        frame = compared(*pair).astype(str).replace(r"(?<=[\]\d]) x\b", "×", regex=True)
         head = [
             "",
             *(f"{run.study.name}, run {text}" for run, text in zip(pair, (first, second), strict=True)),
         ]
-        return {"head": head, "lines": frame.astype(str).to_numpy().tolist()}
+        return {"head": head, "lines": frame.to_numpy().tolist()}
 
     def _run(self, number: str) -> Run:
         with self._lock:

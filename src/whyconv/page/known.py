@@ -41,7 +41,10 @@ class Known:
     def refresh(self) -> None:
         """Read the folder if it has changed since; one that cannot be read leaves what is known."""
         with self._lock:
-            if not (now := self.stamp()) or now == self._stamp:
+            if (now := self.stamp()) == self._stamp:
+                return
+            if not now:  # somebody has deleted the rows
+                self.rows, self.asked, self._stamp = {}, [], now
                 return
             try:
                 with Store.read(self.folder) as store:

@@ -50,6 +50,9 @@ class Pass:
 
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
+    once: list[str] = field(default_factory=lambda: [secrets.token_urlsafe(32)])
+    """A code for one first visit, until it is used: a browser is started with it, and other users of the
+    machine can read how programs were started."""
 
     @property
     def cookie(self) -> str:
@@ -64,9 +67,21 @@ class Pass:
     def address(self) -> str:
         return f"http://{LOOPBACK}:{self.port}/?token={self.token}"
 
+    @property
+    def first_visit(self) -> str:
+        """An address that opens the page one single time."""
+        return f"http://{LOOPBACK}:{self.port}/?token={self.once[0]}"
+
     def fits(self, given: str) -> bool:
         """Compared in constant time."""
-        return hmac.compare_digest(given.encode("utf-8", "replace"), self.token.encode())
+        return _equal(given, self.token)
+
+    def admits(self, given: str) -> bool:
+        """Whether this opens the page: the token, or the code for one first visit, which is then used."""
+        if self.once and _equal(given, self.once[0]):
+            self.once.clear()
+            return True
+        return self.fits(given)
 
     def refusal(self, method: str, path: str, query: str, headers: list[tuple[str, str]]) -> tuple[int, str]:
         """A status and a sentence; 200 if the request may pass."""
@@ -76,13 +91,17 @@ class Pass:
         own = found.get("origin", f"http://{self.hosts[0]}") in [f"http://{host}" for host in self.hosts]
         if not own or found.get("sec-fetch-site", "none") not in ("same-origin", "none"):
             return 403, "The request comes from another site; type or paste the address instead."
-        if method == "GET" and path == "/" and any(map(self.fits, parse_qs(query).get("token", ()))):
+        if method == "GET" and path == "/" and any(map(self.admits, parse_qs(query).get("token", ()))):
             return 200, ""
         if not self.fits(cookie_value(found.get("cookie", ""), self.cookie)):
             return 401, "Open the address that whyconv page printed; it holds a token that this one lacks."
         if method not in SAFE_METHODS and not self.fits(found.get("x-whyconv-token", "")):
             return 403, "The request lacks the page's token; reload the page."
         return 200, ""
+
+
+def _equal(given: str, kept: str) -> bool:
+    return hmac.compare_digest(given.encode("utf-8", "replace"), kept.encode())
 
 
 def cookie_value(header: str, name: str) -> str:

@@ -17,8 +17,8 @@ from whyconv.page.known import Known
 from whyconv.page.safety import LOOPBACK, Pass
 
 
-def serve(out: Path, port: int, workers: int | None, ready: Callable[[str], None]) -> None:
-    """Serve until Ctrl-C; ``ready`` is called with the address as soon as it answers."""
+def serve(out: Path, port: int, workers: int | None, ready: Callable[[Pass], None]) -> None:
+    """Serve until Ctrl-C; ``ready`` is called with what opens the page as soon as it answers."""
     bound = _bound(port)
     uploads.sweep(out)
     given = Pass(bound.getsockname()[1])
@@ -32,7 +32,7 @@ def serve(out: Path, port: int, workers: int | None, ready: Callable[[str], None
     class Telling(uvicorn.Server):
         async def startup(self, sockets: list[socket.socket] | None = None) -> None:
             await super().startup(sockets=sockets)
-            ready(given.address)
+            ready(given)
             threading.Thread(target=server.preheat, name="preheat", daemon=True).start()
 
     try:

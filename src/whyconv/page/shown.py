@@ -97,7 +97,7 @@ def _line(prior: str, found: list[Answer], flat: bool) -> dict[str, str]:
         if answer.helps is not None and not _same(answer) and not _hardly(answer):
             return {"prior": prior, "state": "helps" if answer.helps else "costs", "worth": _worth(answer),
                     "says": answer.sentence}  # fmt: skip
-    so_far = f"So far: {found[0].sentence}" if found else "Nothing has been measured yet."
+    so_far = f"So far: {found[0].sentence}" if found else ""
     return {"prior": prior, "state": "open", "worth": "needs more seeds", "says": so_far}
 
 
@@ -112,7 +112,10 @@ def _flat(question: Question, table: pd.DataFrame, step: Step) -> bool:
 
 
 def _worth(answer: Answer) -> str:
-    return answer.worth.replace(" x", "×")
+    """``20 [12, 32]× fewer examples``, ``6 [4, 8] points more error``."""
+    if answer.kind == "factor":
+        return f"{answer.size.replace(' x', '×')} {'fewer' if answer.helps else 'more'} {answer.unit}"
+    return f"{answer.size} {'less' if answer.helps else 'more'} error"
 
 
 def _hardly(answer: Answer) -> bool:

@@ -79,6 +79,17 @@ class Answer:
         return self.amount if named else f"{self.amount} of {words(self.unit)}"
 
     @property
+    def size(self) -> str:
+        """The same without a sign: what the prior saves or gains, or else what it costs or loses."""
+        if self.helps is not False:
+            return self.worth
+        if self.kind == "factor":
+            turned = Ratio(1 / self.value, 1 / self.high, 1 / self.low if self.low else inf, self.found.count)
+        else:
+            turned = Interval(-self.value, -self.high, -self.low, self.found.count)
+        return replace(self, found=turned).worth
+
+    @property
     def sentence(self) -> str:
         return self._factor_said() if self.kind == "factor" else self._difference_said()
 
@@ -104,9 +115,7 @@ class Answer:
         if not self.known:
             return f"What {self.prior} {self._verb('save')} in {self.unit} is not known{where}"
         if self.helps is False:
-            inverse = _factor(
-                1 / self.value, 1 / self.high, 1 / self.low if self.low else inf, self.found.count
-            )
+            inverse = self.size.removesuffix(" x")
             return f"{name} {self._verb('cost')} a factor of {inverse} in {self.unit}{where}"
         said = _factor(self.value, self.low, self.high, self.found.count)
         if self.helps:
@@ -137,7 +146,7 @@ class Answer:
             return f"{said} (one repetition: no interval)."
         if self.helps is None:
             return f"{said}: no difference is shown ({self.worth})."
-        return f"{said}: {self.prior} {self._verb('gain' if self.helps else 'lose')} {self._size()}."
+        return f"{said}: {self.prior} {self._verb('gain' if self.helps else 'lose')} {self.size}."
 
     def _verb(self, stem: str) -> str:
         """Several priors *save*, one *saves*."""
@@ -147,12 +156,6 @@ class Answer:
     def known(self) -> bool:
         """Whether the rows say anything: a value, or at least one limit."""
         return not isnan(self.value) or self.low > 0 or isfinite(self.high)
-
-    def _size(self) -> str:
-        if self.helps:
-            return self.worth
-        flipped = Interval(-self.value, -self.high, -self.low, self.found.count)
-        return replace(self, found=flipped).worth
 
 
 def in_examples(

@@ -66,15 +66,8 @@ export class Audit {
     this.leave();
     this.followed = id;
     const halt = made("button", { type: "button", onclick: () => stop(id).catch((error) => this.complain(error.message)) }, "Stop");
-    let heard = false;
-    const each = (view) => {
-      heard = true;
-      this.#tell(id, view, halt);
-    };
-    const over = (sentence) => {
-      if (sentence) this.complain(heard ? sentence : "There is no such audit any more; send the file again.");
-    };
-    this.leave = follow(id, each, over);
+    const over = (sentence) => sentence && this.complain(sentence);
+    this.leave = follow(id, (view) => this.#tell(id, view, halt), over, "There is no such audit any more; send the file again.");
   }
 
   #tell(id, view, halt) {

@@ -4,6 +4,7 @@ import { fill } from "./controls.js";
 import { ask, follow, known, possible, saved, stop } from "./server.js";
 import { copy, download, find, made, table } from "./words.js";
 
+const asText = ({ tab, ...settings }) => JSON.stringify(Object.entries(settings).sort());
 const SIGNS = { helps: "▲", costs: "▼", same: "=", open: "?" };
 
 export class Breaking {
@@ -39,6 +40,7 @@ export class Breaking {
 
   // Show the question of these settings (an object of texts); `run`: also begin what is missing.
   async show(settings, run = false) {
+    if (this.running?.asked === asText(settings)) return; // back from another tab
     const turn = (this.turn = Symbol());
     this.#busy(true);
     try {
@@ -50,7 +52,9 @@ export class Breaking {
       this.address = view.address;
       this.#controls(view.picture);
       await this.#view(view);
-      if (run && turn === this.turn && view.done < view.total && !saved) await this.run();
+      if (saved || turn !== this.turn) return;
+      await this.#resume();
+      if (run && turn === this.turn && view.done < view.total) await this.run();
     } finally {
       if (turn === this.turn) this.#busy(Boolean(this.running));
     }
@@ -86,8 +90,12 @@ export class Breaking {
   async #view(view) {
     if (view.address !== this.address) return;
     this.view = { ...this.view, ...view };
-    for (const story of this.root.querySelectorAll(".story"))
-      story.setAttribute("aria-pressed", story.dataset.address === view.address);
+    for (const story of this.root.querySelectorAll(".story")) {
+      const pressed = String(story.dataset.address === view.address);
+      if (pressed === story.getAttribute("aria-pressed")) continue;
+      story.setAttribute("aria-pressed", pressed);
+      if (pressed === "true") story.parentElement.scrollLeft = story.offsetLeft - story.parentElement.offsetLeft; // on a phone they are a row
+    }
     find(".numbers div", this.root).replaceChildren(table(view.table.head, view.table.lines));
     find(".command code", this.root).textContent = view.command;
     this.#status();
@@ -153,27 +161,7 @@ export class Breaking {
         await stop(id).catch(() => {}); // the settings have changed meanwhile
         return;
       }
-      const run = { id };
-      this.running = run;
-      this.waiting = false;
-      this.#status();
-      run.leave = follow(
-        id,
-        (view) => {
-          if (this.running !== run) return;
-          this.waiting = view.status === "waiting";
-          if (view.status === "refused") this.complain(view.sentence);
-          run.last = this.#view(view);
-        },
-        async (sentence) => {
-          await run.last;
-          if (this.running !== run) return;
-          this.running = null;
-          this.#busy(false);
-          if (sentence) this.complain(sentence);
-          this.#status();
-        }
-      );
+      this.#follow(id);
     } catch (error) {
       if (turn !== this.turn) return;
       this.#busy(false);
@@ -181,6 +169,45 @@ export class Breaking {
     } finally {
       if (this.starting === turn) this.starting = null;
     }
+  }
+
+  // A run goes on while its tab is read anew: follow it, or stop it if the tab now shows something else.
+  async #resume() {
+    const { id, asked } = JSON.parse(sessionStorage.getItem("run") ?? "{}");
+    if (!id || this.running) return;
+    if (asked === asText(this.settings)) return this.#follow(id);
+    sessionStorage.removeItem("run");
+    await stop(id).catch(() => {}); // it may be of an earlier start of the server
+  }
+
+  #follow(id) {
+    const run = { id, asked: asText(this.settings) };
+    sessionStorage.setItem("run", JSON.stringify(run));
+    this.running = run;
+    this.waiting = false;
+    this.#busy(true);
+    this.#status();
+    const each = (view) => {
+      if (this.running !== run) return;
+      this.waiting = view.status === "waiting";
+      if (view.status === "refused") this.complain(view.sentence);
+      run.last = this.#view(view);
+    };
+    const over = async (sentence) => {
+      await run.last;
+      if (this.running !== run) return;
+      if (sentence) this.running = null; // the connection ends when a tab is read anew, too
+      else this.#ended();
+      this.#busy(false);
+      if (sentence) this.complain(sentence);
+      this.#status();
+    };
+    run.leave = follow(id, each, over);
+  }
+
+  #ended() {
+    this.running = null;
+    sessionStorage.removeItem("run");
   }
 
   async more() {
@@ -191,7 +218,7 @@ export class Breaking {
   async halt() {
     const run = this.running;
     if (!run) return;
-    this.running = null;
+    this.#ended();
     run.leave();
     this.#status();
     await stop(run.id).catch((error) => this.complain(error.message));

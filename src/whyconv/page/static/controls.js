@@ -40,7 +40,7 @@ export const fill = (form, questions, question, settings, picture, change, open)
   form.replaceChildren(
     made("div", { class: "knob" }, made("label", { for: "task" }, "Task"), made("select", { id: "task", onchange: (e) => change("task", e.target.value) }, ...tasks)),
     made("p", { class: "about" }, question.about),
-    made("img", { class: "picture", alt: "An example of these inputs", src: `data:image/svg+xml,${encodeURIComponent(picture)}` }),
+    made("img", { class: "picture", alt: /aria-label="([^"]*)"/.exec(picture)[1], src: `data:image/svg+xml,${encodeURIComponent(picture)}` }),
     ...question.knobs.map((knob) => control(knob, settings[knob.name] ?? knob.default, (value) => change(knob.name, value), (value) => open(knob.name, value)))
   );
   if (focused) document.getElementById(focused)?.focus();

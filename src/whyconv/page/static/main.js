@@ -23,9 +23,11 @@ const about = await questions();
 useDark(about.dark);
 
 let rooms = {};
+const left = Object.fromEntries(TABS.map((name) => [name, `tab=${name}`])); // where each tab was left
 const show = async (address, run) => {
   const settings = Object.fromEntries(new URLSearchParams(address));
   const tab = TABS.includes(settings.tab) ? settings.tab : TABS[0];
+  if (address) left[tab] = address;
   for (const name of TABS) {
     find(`#${name}`).hidden = name !== tab;
     const button = find(`#tab-${name}`);
@@ -52,7 +54,7 @@ rooms = { break: new Breaking(about, go, complain), worth: new Worth(go, (addres
 
 for (const name of TABS) {
   const button = find(`#tab-${name}`);
-  button.addEventListener("click", () => go(`tab=${name}`));
+  button.addEventListener("click", () => go(left[name]));
   button.addEventListener("keydown", (event) => {
     const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
     if (!step) return;

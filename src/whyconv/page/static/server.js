@@ -50,12 +50,13 @@ export const figures = (number) => asked(`/api/worths/${encodeURIComponent(numbe
 export const compared = (first, second) => asked(`/api/compare?first=${first}&second=${second}`);
 export const upload = (file, query) => asked(`/api/data?${query}`, { method: "POST", body: file });
 
-// The events of a run: `each` gets every view, `over` is called once at the end.
-export const follow = (id, each, over) => {
+// The events of a run: `each` gets every view, `over` is called once at the end, with `gone` if there is no such run.
+export const follow = (id, each, over, gone) => {
   const source = new EventSource(`/api/runs/${encodeURIComponent(id)}/events`);
-  let failures = 0;
+  let failures = 0, heard = false;
   source.addEventListener("view", (event) => {
     failures = 0;
+    heard = true;
     each(JSON.parse(event.data));
   });
   source.addEventListener("over", () => {
@@ -66,7 +67,7 @@ export const follow = (id, each, over) => {
     failures += 1;
     if (source.readyState === EventSource.CLOSED || failures > 3) {
       source.close();
-      over("The server does not answer any more; start it again with whyconv page.");
+      over(heard ? "The server does not answer any more; start it again with whyconv page." : gone);
     }
   });
   return () => source.close();

@@ -22,7 +22,7 @@ export const table = (head, lines, properties = {}) =>
       "tbody",
       {},
       ...lines.map((line) =>
-        made("tr", {}, ...line.map((cell, place) => made(place ? "td" : "th", place ? {} : { scope: "row" }, cell)))
+        made("tr", {}, ...line.map((cell, place) => made(place ? "td" : "th", place ? { "data-label": head[place] } : { scope: "row" }, cell)))
       )
     )
   );

@@ -31,7 +31,7 @@ export class Worth {
     this.both = made("button", { type: "button", disabled: true, onclick: () => this.go(this.#address({ compare: this.picked.join(",") })) }, "Compare two");
     this.root.replaceChildren(
       made("h1", {}, "What is it worth?"),
-      made("p", { class: "lead" }, `From all rows in ${folder}: what is needed without a prior over what is needed with it. Above 1×, or above 0 points, a prior helps.`),
+      made("p", { class: "lead" }, `From all rows in ${folder}: what is needed without a prior over what is needed with it. Above 1×, or above 0 points, a prior helps. Brackets are 95 % intervals.`),
       ...problems.map((sentence) => made("p", { class: "problem" }, sentence)),
       made("div", { class: "filters" }, made("span", {}, made("label", { for: "words" }, "Filter"), this.words), made("span", {}, made("label", { for: "prior" }, "Prior"), this.prior), this.both),
       this.body,
@@ -69,7 +69,7 @@ export class Worth {
     const head = ["prior", "worth", "in", "where", "data", "settings", "figure", "compare"];
     const nothing = made("p", {}, "No answer here yet. Run something on the first tab, or whyconv run brutzkus.fig3a.");
     this.both.disabled = this.picked.length !== 2;
-    this.body.replaceChildren(lines.length ? table(head, lines) : nothing);
+    this.body.replaceChildren(lines.length ? table(head, lines, { class: "cards" }) : nothing);
   }
 
   #pick(number, on) {

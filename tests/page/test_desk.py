@@ -1,0 +1,99 @@
+"""The desk that runs questions in the background: what it compiles ahead, its line, its faults."""
+
+import threading
+import time
+
+import pytest
+
+pytest.importorskip("starlette", reason="the page needs whyconv[page]")
+
+from whyconv.errors import UserError
+from whyconv.page import catalogue, desk, shown
+from whyconv.page.desk import neighbours
+from whyconv.page.known import Known
+
+
+class QuietPool:
+    """A pool that remembers what it was given; every trial is over at once."""
+
+    unfinished = 0
+
+    def __init__(self):
+        self.given = []
+
+    def start(self, *_):
+        pass
+
+    begin = clear = close = start
+
+    def submit(self, key, spec, program):
+        self.given.append(program)
+
+
+def test_programs_that_a_click_may_need_are_compiled_ahead_once_each(tmp_path, monkeypatch):
+    made = []
+    monkeypatch.setattr(desk, "Pool", lambda: made.append(QuietPool()) or made[-1])
+    here = desk.Desk(Known(tmp_path), 1)
+    try:
+        question = catalogue.asked({"task": "bits"})
+        wanted = {point.trial.program for near in neighbours(question) for point in shown.planned(near)}
+        own = {point.trial.program for point in shown.planned(question)}
+        here._compiled |= own
+        here._ahead = here._neighbours(question)
+        ends = time.monotonic() + 20
+        while here._ahead:
+            assert time.monotonic() < ends
+            time.sleep(0.01)
+    finally:
+        here.close()
+    assert sorted(made[0].given) == sorted(wanted - own) and wanted - own
+
+
+def test_the_line_of_questions_has_an_end(tmp_path, monkeypatch):
+    monkeypatch.setattr(desk, "Pool", QuietPool)
+    here, free = desk.Desk(Known(tmp_path), 1), threading.Event()
+    try:
+        for _ in range(desk.MOST_WAITING):
+            here.ask(None, lambda asked: free.wait(20) and None)
+        with pytest.raises(UserError, match="questions wait already; stop one, or ask again later"):
+            here.ask(None, lambda asked: None)
+    finally:
+        free.set()
+        here.close()
+
+
+class BrokenPool:
+    """A pool whose workers cannot be started."""
+
+    def __init__(self):
+        self.cleared = threading.Event()
+
+    def start(self, *_):
+        raise RuntimeError("no process")
+
+    begin = start
+
+    def clear(self):
+        self.cleared.set()
+
+    def close(self):
+        pass
+
+
+def test_the_desk_goes_on_when_starting_or_compiling_ahead_fails(tmp_path, monkeypatch, capsys):
+    made = []
+    monkeypatch.setattr(desk, "Pool", lambda: made.append(BrokenPool()) or made[-1])
+    here = desk.Desk(Known(tmp_path), 1)
+    try:
+        done = threading.Event()
+        here.ask(None, lambda asked: done.set())
+        assert done.wait(20) and made[0].cleared.wait(20), "the first start has failed, the line goes on"
+        made[0].cleared.clear()
+        here._ahead = catalogue.asked({"task": "bits"}).plan({})
+        assert made[0].cleared.wait(20) and not here._ahead
+        again = threading.Event()
+        here.ask(None, lambda asked: again.set())
+        assert again.wait(20)
+    finally:
+        here.close()
+    assert "no process" in capsys.readouterr().err
