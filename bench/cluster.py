@@ -192,7 +192,7 @@ def million(tiny: bool) -> list[Outcome]:
 def alone(what: str, trials: str, address: str) -> dict[str, float]:
     """A coordinator in a process of its own."""
     words = [sys.executable, str(Path(__file__).resolve()), "--coordinate", what, trials, address]
-    out = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    out = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
     return {name: float(value) for name, value in (pair.split("=") for pair in out.split())}
 
 

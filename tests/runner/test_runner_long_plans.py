@@ -9,6 +9,7 @@ from whyconv.runner import coordinator, environment, planning
 from whyconv.runner.coordinator import complete
 from whyconv.runner.events import Finished, Planned, TrialFailed
 from whyconv.runner.export import export
+from whyconv.runner.reasons import Reasons
 from whyconv.runner.store import Store
 from whyconv.runner.stored import Stored
 from whyconv.studies.lazily import CellPlan
@@ -121,6 +122,17 @@ def test_what_is_found_there_is_taken_as_by_a_short_plan(changes, tmp_path, requ
     assert (dict(long.rows), tables(tmp_path / "long")) == (dict(short.rows), tables(tmp_path / "short"))
     reused = {"kept": 8, "retried": 4, "strict": 4}[request.node.callspec.id]
     assert told(lazily)[0][:2] == (60, reused)
+
+
+def test_a_plan_that_goes_on_is_not_looked_through_for_reasons(tmp_path, lazy, monkeypatch):
+    """A million trials would take half a minute, all for one word."""
+    run(tmp_path, FakeCells(places=1, seeds=40))
+    asked, reason = [], Reasons.reason
+    monkeypatch.setattr(
+        Reasons, "reason", lambda self, trial: asked.append(trial.seed) or reason(self, trial)
+    )
+    assert completed(STUDY, tmp_path, options()).ran == 80
+    assert asked == []
 
 
 def test_rows_are_told_in_full(tmp_path, lazy):

@@ -204,6 +204,7 @@ class _Run:
         first = not self.points
         if first or not isinstance(planned, CellPlan):
             self.points = _by_key(planned)
+            self._reasons.forget(self.points)
         if first and isinstance(self.points, ByKey):
             self._rows = Remembered(self.points, self._rows)
         missing = self._missing()
