@@ -105,6 +105,7 @@ def assert_kept(folder, wanted, begun, summary, twice):
 
 def test_a_worker_is_killed(tmp_path, cluster, wanted, begun):
     first, _ = cluster.worker(1), cluster.worker(1)
+    cluster.ready()
     children = []
 
     def kill():
@@ -122,6 +123,7 @@ def test_a_worker_is_killed(tmp_path, cluster, wanted, begun):
 @pytest.mark.long
 def test_a_nanny_is_killed_and_the_worker_of_another(tmp_path, cluster, wanted, begun):
     nannies = [cluster.worker(1, nanny=True) for _ in range(2)]
+    cluster.ready()
 
     def kill():
         nannies[0].kill()
@@ -156,7 +158,7 @@ def command(pid):
 @pytest.mark.long
 def test_a_worker_that_joins_late_gets_work(tmp_path, cluster, wanted, begun):
     cluster.worker(1)
-    summary, meanwhile = run(cluster, tmp_path / "out", 5, lambda: cluster.worker(2))
+    summary, meanwhile = run(cluster, tmp_path / "out", 5, lambda: (cluster.worker(2), cluster.ready()))
     assert_kept(tmp_path / "out", wanted, begun, summary, twice=0)
     assert max(meanwhile.slots) == 3
 
@@ -170,7 +172,7 @@ def test_a_worker_of_other_versions_gets_no_work_and_is_refused_by_address(
 
     def join():
         cluster.worker(1, "--preload", "other_versions")
-        waited(lambda: "Starting established connection" in (cluster.room / "worker-2.log").read_text())
+        cluster.ready()
 
     summary, meanwhile = run(cluster, tmp_path / "out", 5, join)
     assert_kept(tmp_path / "out", wanted, begun, summary, twice=0)
@@ -185,6 +187,7 @@ def test_a_worker_of_other_versions_gets_no_work_and_is_refused_by_address(
 def test_a_stopped_worker_is_a_network_that_is_cut(tmp_path, cluster, wanted, begun, monkeypatch):
     monkeypatch.setattr(members, "SILENT_SECONDS", 3.0)
     first, _ = cluster.worker(1), cluster.worker(1)
+    cluster.ready()
     summary, _ = run(cluster, tmp_path / "out", 20, lambda: first.send_signal(signal.SIGSTOP))
     first.send_signal(signal.SIGCONT)
     assert_kept(tmp_path / "out", wanted, begun, summary, twice=60)

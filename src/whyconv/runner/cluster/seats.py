@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import count
@@ -65,11 +66,11 @@ _numbers = count()
 def perform(order: bytes, cargo: nodes.Cargo = ()) -> dict[str, Any]:
     """Run the trials of a chunk; what came of them, or why this node must not run them.
 
-    This is the Dask task. ``order`` is JSON, so that Dask neither searches nor replaces anything in it.
+    This is the Dask task. ``order`` is compressed JSON: in bytes Dask neither searches nor replaces anything.
     """
     from distributed import get_worker
 
-    asked, worker = json.loads(order), get_worker()
+    asked, worker = json.loads(zlib.decompress(order)), get_worker()
     if why := nodes.differing(asked["versions"], nodes.versions()):
         return {"refused": why}
     if why := nodes.lacking(tuple(asked["needs"]), asked["data"]):
