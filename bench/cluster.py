@@ -138,7 +138,7 @@ def death(tiny: bool) -> list[Outcome]:
         with connected(made.address) as place:
             while place.standing().slots < SLOTS:
                 place.wait(0.1)
-            complete(study(24 if tiny else 40, 1.0), Path(room) / "rows", options(), watch, place)
+            complete(study(60, 1.0), Path(room) / "rows", options(), watch, place)
     seconds = found.get("busy", float("inf")) - found["killed"]
     return [
         Outcome(
