@@ -11,7 +11,7 @@ import pytest
 from runner_fakes import EXECUTE, FakeTask, trial
 
 from whyconv.errors import UserError
-from whyconv.runner.cluster import nodes
+from whyconv.runner.cluster import nodes, seats
 from whyconv.runner.cluster.chunks import MOST
 from whyconv.runner.cluster.members import SILENT_SECONDS, Members
 from whyconv.runner.cluster.place import AGAIN_SECONDS, DaskPlace
@@ -185,6 +185,19 @@ def test_what_trials_print_goes_to_a_file_and_never_through_a_link(place, tmp_pa
     (tmp_path / LOG).symlink_to(tmp_path / "other")
     place._received(chunk(place, "c"), result(("c", "ok"), printed="noise\n"))
     assert (tmp_path / "other").read_text() == "precious"
+
+
+def test_trials_of_a_second_are_told_while_they_run(monkeypatch):
+    """One message a second must not always come when a trial has just ended."""
+    clock, told, beats = [10.0], [], seats._Beats()
+    monkeypatch.setattr(seats, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    worker = SimpleNamespace(log_event=lambda topic, chunks: told.append(chunks))
+    for chunk in "abcde":
+        for running in ({chunk: 0.0}, {chunk: 0.0}, {chunk: 0.0}, {}):
+            clock[0] += 0.251
+            beats.tell(worker, "topic", chunk, running)
+        beats.forget(chunk)
+    assert told == [{chunk: {chunk: 0.0}} for chunk in "abcde"]
 
 
 @pytest.fixture

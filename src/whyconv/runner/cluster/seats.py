@@ -196,8 +196,8 @@ class _Beats:
     def tell(self, worker: Any, topic: str, name: str, running: dict[str, float]) -> None:
         with self._lock:
             self._running[name] = topic, running
-            if time.monotonic() - self._last < BEAT_SECONDS:
-                return
+            if not running or time.monotonic() - self._last < BEAT_SECONDS:
+                return  # told when they end, trials of a second would never be told while they run
             self._last = time.monotonic()
             by_topic: dict[str, dict[str, dict[str, float]]] = {}
             for chunk, (its_topic, trials) in self._running.items():
