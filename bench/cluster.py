@@ -120,14 +120,17 @@ def rate(tiny: bool) -> list[Outcome]:
 
 
 def death(tiny: bool) -> list[Outcome]:
-    """Two workers behind nannies; one is killed under load, and its nanny starts another."""
+    """Two workers behind nannies; one is killed under load, and its nanny starts another.
+
+    Trials of 3 s, since a Dask worker tells about once a second what it runs.
+    """
     with cluster(0) as made, tempfile.TemporaryDirectory() as room:
         nannies = [made.worker(1, nanny=True) for _ in range(2)]
         found: dict[str, float] = {}
 
         def watch(event: Any) -> None:
             now = time.monotonic()
-            if isinstance(event, Finished) and event.done >= 6 and "killed" not in found:
+            if isinstance(event, Finished) and event.done >= 4 and "killed" not in found:
                 found["killed"] = now
                 kill_worker_of(made, nannies[0].pid)
             if isinstance(event, Tick) and "killed" in found and "lost" not in found:
@@ -138,7 +141,7 @@ def death(tiny: bool) -> list[Outcome]:
         with connected(made.address) as place:
             while place.standing().slots < SLOTS:
                 place.wait(0.1)
-            complete(study(24 if tiny else 40, 1.0), Path(room) / "rows", options(), watch, place)
+            complete(study(16 if tiny else 24, 3.0), Path(room) / "rows", options(), watch, place)
     seconds = found.get("busy", float("inf")) - found["killed"]
     return [
         Outcome(
@@ -192,7 +195,7 @@ def million(tiny: bool) -> list[Outcome]:
 def alone(what: str, trials: str, address: str) -> dict[str, float]:
     """A coordinator in a process of its own."""
     words = [sys.executable, str(Path(__file__).resolve()), "--coordinate", what, trials, address]
-    out = subprocess.run(words, check=True, capture_output=True, text=True).stdout
+    out = subprocess.run(words, check=True, stdout=subprocess.PIPE, text=True).stdout
     return {name: float(value) for name, value in (pair.split("=") for pair in out.split())}
 
 

@@ -43,6 +43,11 @@ class Cluster:
             "worker", self.address, *given, "--host", "127.0.0.1", *self.options, *more, **variables
         )
 
+    def ready(self) -> None:
+        """Wait until the scheduler has all workers; on a busy machine one takes much longer than another."""
+        logs = list(self.room.glob("worker-*.log"))
+        waited(lambda: all("Registered to" in log.read_text() for log in logs))
+
     def start(self, *words: str, **variables: str) -> subprocess.Popen[bytes]:
         with (self.room / f"{words[0]}-{len(self.processes)}.log").open("wb") as log:
             process = subprocess.Popen(

@@ -3,14 +3,16 @@
 import json
 import os
 import time
+import zlib
 from concurrent.futures import Future
 from types import SimpleNamespace
 
 import pytest
-from runner_fakes import EXECUTE, FakeTask
+from runner_fakes import EXECUTE, FakeTask, trial
 
 from whyconv.errors import UserError
-from whyconv.runner.cluster import nodes
+from whyconv.runner.cluster import nodes, seats
+from whyconv.runner.cluster.chunks import MOST
 from whyconv.runner.cluster.members import SILENT_SECONDS, Members
 from whyconv.runner.cluster.place import AGAIN_SECONDS, DaskPlace
 from whyconv.runner.pool import LOG, Errand
@@ -24,7 +26,7 @@ class Client:
     def __init__(self):
         about = {"nthreads": 1, "status": "running", "last_seen": 1000.0}
         self.workers = {GOOD: dict(about), BAD: dict(about)}
-        self.sent = []
+        self.sent, self.bytes = [], 0
 
     def scheduler_info(self, n_workers):
         return {"services": {}}
@@ -38,7 +40,9 @@ class Client:
         future = SimpleNamespace(
             key=key, status="pending", add_done_callback=lambda call: None, cancel=lambda force: None
         )
-        self.sent.append((key, workers[0], [each["key"] for each in json.loads(order)["trials"]]))
+        trials = json.loads(zlib.decompress(order))["trials"]
+        self.sent.append((key, workers[0], [each["key"] for each in trials]))
+        self.bytes += len(order)
         return future
 
     def cancel(self, futures, force):
@@ -87,6 +91,17 @@ def test_trials_that_a_chunk_comes_back_without_are_tried_again(place):
     assert place.unfinished == 2 and waiting(place) == {"b", "c"}
     found = place._received(chunk(place, "b", "c"), result(("b", "put back"), ("b", "ok"), ("c", "failed")))
     assert len(found) == 3 and place.unfinished == 0 and not place._backlog
+
+
+def test_a_full_chunk_is_a_small_message(place, client):
+    """The scheduler keeps the last thousand messages to a worker, and this process its own."""
+    jobs = [
+        {"key": of.key, "spec": of.canonical(), "kind": of.program}
+        for of in (trial(seed=n) for n in range(MOST))
+    ]
+    place._dispatch(jobs, GOOD)
+    assert client.sent[0][2] == [job["key"] for job in jobs]
+    assert client.bytes < 40 * MOST < len(json.dumps(jobs)) / 5
 
 
 def test_all_chunks_of_a_worker_that_refuses_are_put_back(place, client):
@@ -170,6 +185,19 @@ def test_what_trials_print_goes_to_a_file_and_never_through_a_link(place, tmp_pa
     (tmp_path / LOG).symlink_to(tmp_path / "other")
     place._received(chunk(place, "c"), result(("c", "ok"), printed="noise\n"))
     assert (tmp_path / "other").read_text() == "precious"
+
+
+def test_trials_of_a_second_are_told_while_they_run(monkeypatch):
+    """One message a second must not always come when a trial has just ended."""
+    clock, told, beats = [10.0], [], seats._Beats()
+    monkeypatch.setattr(seats, "time", SimpleNamespace(monotonic=lambda: clock[0]))
+    worker = SimpleNamespace(log_event=lambda topic, chunks: told.append(chunks))
+    for chunk in "abcde":
+        for running in ({chunk: 0.0}, {chunk: 0.0}, {chunk: 0.0}, {}):
+            clock[0] += 0.251
+            beats.tell(worker, "topic", chunk, running)
+        beats.forget(chunk)
+    assert told == [{chunk: {chunk: 0.0}} for chunk in "abcde"]
 
 
 @pytest.fixture

@@ -1,12 +1,15 @@
 """A long plan stays lazy: the rows, events and promises are those of a short one."""
 
-import pytest
-from runner_fakes import FakeCells, completed, options
+from dataclasses import replace
 
-from whyconv.runner import coordinator, planning
+import pytest
+from runner_fakes import FakeCells, completed, options, row, trial
+
+from whyconv.runner import coordinator, environment, planning
 from whyconv.runner.coordinator import complete
 from whyconv.runner.events import Finished, Planned, TrialFailed
 from whyconv.runner.export import export
+from whyconv.runner.reasons import Reasons
 from whyconv.runner.store import Store
 from whyconv.runner.stored import Stored
 from whyconv.studies.lazily import CellPlan
@@ -30,10 +33,15 @@ def told(events):
     ended = [each for each in events if isinstance(each, Finished)]
     return (
         (planned.total, planned.reused, planned.new_by_reason, planned.workers, planned.kept),
+        (planned.kept_failed, planned.other_environment, planned.differences),
         [trial.key for trial in planned.new],
         sorted((each.key, sorted(each.labels.items()), each.status) for each in ended),
         [each.done for each in ended],
     )
+
+
+def tables(folder):
+    return {path.name: path.read_bytes() for path in export(folder).paths if path.name != "durations.csv"}
 
 
 def test_rows_and_events_are_those_of_a_short_plan(tmp_path, request):
@@ -44,15 +52,7 @@ def test_rows_and_events_are_those_of_a_short_plan(tmp_path, request):
     assert list(long.points) == short.points and len(short.points) == 120
     assert dict(long.rows) == dict(short.rows) and len(long.rows) == 120
     assert told(lazily) == told(events)
-    tables = [
-        {
-            path.name: path.read_bytes()
-            for path in export(tmp_path / name).paths
-            if path.name != "durations.csv"
-        }
-        for name in ("short", "long")
-    ]
-    assert tables[0] == tables[1]
+    assert tables(tmp_path / "short") == tables(tmp_path / "long")
     lines = [STUDY.table(each.points, each.rows).drop(columns="seconds") for each in (long, short)]
     assert lines[0].equals(lines[1])
 
@@ -82,6 +82,57 @@ def test_it_goes_on_where_it_was(tmp_path, lazy, monkeypatch):
         point.trial.seed for point in again.points if point.trial.key not in kept
     ]
     assert completed(STUDY, tmp_path, options()).ran == 0
+
+
+class Repeated(FakeCells, name="fake-repeated"):
+    """Every place twice, under two names."""
+
+    def cells(self):
+        yield from super().cells()
+        for cell in super().cells():
+            yield replace(cell, labels={**cell.labels, "arm": "again"})
+
+
+def found_there(folder):
+    """Rows of another run: good, failed, of another processor, and of a trial that is not planned."""
+    here = environment.describe()
+    with Store.open(folder) as store:
+        ours, other = (store.record_environment({**here, "cpu": cpu}) for cpu in (here["cpu"], "an abacus"))
+        failed = {"status": "failed", "result": {}, "trace": {}, "error": "no"}
+        for seed, changes in enumerate(
+            [{}, failed, {"environment": other}, {**failed, "environment": other}]
+        ):
+            for m in (1, 2):
+                store.put(row(trial(m=m, seed=seed), **{"environment": ours, **changes}), 0.1)
+        store.put(row(trial(m=99)), 0.1)
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"retry_failed": True}, {"strict_environment": True}], ids=["kept", "retried", "strict"]
+)
+def test_what_is_found_there_is_taken_as_by_a_short_plan(changes, tmp_path, request):
+    for name in ("short", "long"):
+        found_there(tmp_path / name)
+    study = Repeated(places=2, seeds=30)
+    short, events = run(tmp_path / "short", study, **changes)
+    request.getfixturevalue("lazy")
+    long, lazily = run(tmp_path / "long", study, **changes)
+    assert isinstance(long.points, CellPlan) and len(long.points) == 120 and len(long.rows) == 60
+    assert told(lazily) == told(events)
+    assert (dict(long.rows), tables(tmp_path / "long")) == (dict(short.rows), tables(tmp_path / "short"))
+    reused = {"kept": 8, "retried": 4, "strict": 4}[request.node.callspec.id]
+    assert told(lazily)[0][:2] == (60, reused)
+
+
+def test_a_plan_that_goes_on_is_not_looked_through_for_reasons(tmp_path, lazy, monkeypatch):
+    """A million trials would take half a minute, all for one word."""
+    run(tmp_path, FakeCells(places=1, seeds=40))
+    asked, reason = [], Reasons.reason
+    monkeypatch.setattr(
+        Reasons, "reason", lambda self, trial: asked.append(trial.seed) or reason(self, trial)
+    )
+    assert completed(STUDY, tmp_path, options()).ran == 80
+    assert asked == []
 
 
 def test_rows_are_told_in_full(tmp_path, lazy):

@@ -77,7 +77,19 @@ def test_rows_on_disk_are_remembered_by_status_and_environment(study):
     assert [(row.status, row.environment) for row in rows.values()] == [
         ("ok", "here"), ("failed", "there"), ("failed", "there"),
     ]  # fmt: skip
-    assert [point.trial.key for point in points.without(rows)] == list(points)[2:]
+    left = [point.trial.key for point in points.without(rows)]
+    assert left == [point.trial.key for point in rows.missing()] == list(points)[2:]
+
+
+def test_rows_of_very_many_environments_are_told_apart(study):
+    """More than fit into two bytes; a run that cannot count them could never go on."""
+    points = CellPlan(study.cells()).by_key
+    first, second, *_ = points
+    rows = Remembered(points, {first: ROW})
+    for number in range(2**16):
+        rows[second] = replace(ROW, environment=str(number))
+    assert (rows[first].environment, rows[second].environment) == ("here", "65535")
+    assert len(rows) == 2 and len(rows.missing()) == len(points) - 2
 
 
 def test_keys_that_begin_alike_are_told_apart():
@@ -92,8 +104,13 @@ def test_keys_that_begin_alike_are_told_apart():
 def test_a_trial_that_two_cells_ask_for_is_one(study):
     cells = list(study.cells())
     twice = ByKey(CellPlan([*cells, *cells]))
-    assert len(twice) == len(CellPlan(cells))
+    once = list(twice)
+    assert len(twice) == len(once) == len(CellPlan(cells))
     assert len(twice.without({})) == len(twice)
+    rows = Remembered(twice, {once[1]: ROW})
+    assert [point.trial.key for point in rows.missing()] == [once[0], *once[2:]]
+    rows[once[0]] = rows[once[-1]] = ROW
+    assert [point.trial.key for point in rows.missing()] == once[2:-1] and len(rows) == 3
 
 
 def test_a_point_takes_little_memory_and_a_bad_cell_is_refused():

@@ -21,7 +21,7 @@ from whyconv.cli.audit_screen import Shown, described, show, wrapped
 from whyconv.cli.cluster import Cluster, opened, require_one
 from whyconv.cli.cluster import described as cluster_described
 from whyconv.paths import given_path
-from whyconv.text import rough_duration
+from whyconv.text import count, rough_duration
 
 if TYPE_CHECKING:
     from whyconv.auditing.dataset import Dataset
@@ -107,6 +107,9 @@ def audit(
         _tell(dataset, options, as_json, where)
         return
     with opened(cluster, workers) as place:
+        if place is not None:
+            there = place.standing()
+            print(f"{count(there.slots, 'slot')} on {there.where}.", file=sys.stderr)
         _run(dataset, {**options, "place": place, "since": began}, as_json)
 
 

@@ -204,6 +204,7 @@ class _Run:
         first = not self.points
         if first or not isinstance(planned, CellPlan):
             self.points = _by_key(planned)
+            self._reasons.forget(self.points)
         if first and isinstance(self.points, ByKey):
             self._rows = Remembered(self.points, self._rows)
         missing = self._missing()
@@ -225,7 +226,7 @@ class _Run:
                     workers=self._workers,
                     standing=self._place.standing(),
                     new=new,
-                    kept=frozenset(self._rows.keys() & self.points),
+                    kept=frozenset(key for key in self._rows if key in self.points),
                     outlook=self._planner.outlook,
                 )
             )
@@ -250,8 +251,8 @@ class _Run:
         return name
 
     def _missing(self) -> Sequence[Point]:
-        if isinstance(self.points, ByKey):
-            return self.points.without(self._rows)
+        if isinstance(self._rows, Remembered):
+            return self._rows.missing()
         return [point for key, point in self.points.items() if key not in self._rows]
 
     def _run(self, missing: Sequence[Point]) -> None:

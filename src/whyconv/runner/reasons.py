@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Set, Sized
+from collections.abc import Container, Iterable, Mapping, Set, Sized
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -32,9 +32,17 @@ class Reasons:
     ) -> None:
         self._failed, self._damaged, self._elsewhere = failed, damaged, elsewhere
         self._otherwise = SETTINGS if other_settings else NEVER
-        self._by_stem: defaultdict[str, list[Row]] = defaultdict(list)
+        by_stem: defaultdict[str, list[Row]] = defaultdict(list)
         for row in rows:
-            self._by_stem[row.stem].append(row)
+            by_stem[row.stem].append(row)
+        self._by_stem: dict[str, list[Row]] = by_stem
+
+    def forget(self, planned: Container[str]) -> None:
+        """Forget the rows of planned trials, which explain no other one: a stem is planned once."""
+        others = (
+            (stem, [row for row in rows if row.key not in planned]) for stem, rows in self._by_stem.items()
+        )
+        self._by_stem = {stem: rows for stem, rows in others if rows}
 
     def count(self, trials: Iterable[Trial]) -> dict[str, int]:
         """The number of trials per reason, the most frequent first."""

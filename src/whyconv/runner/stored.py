@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Container, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
 
 from whyconv.lazy import np
 from whyconv.runner.store import Store
-from whyconv.studies.lazily import ByKey
+from whyconv.studies.lazily import ByKey, Part
 from whyconv.trial import Row
 
 
@@ -42,6 +43,8 @@ class Remembered(Mapping[str, Row]):
     def __init__(self, points: ByKey, rows: Mapping[str, Row]) -> None:
         self._points = points
         self._kinds: list[Row] = []
+        self._known: dict[tuple[str, str], int] = {}
+        """The codes of kinds, by status and environment."""
         self._codes = np.zeros(len(points.plan), np.uint16)
         """For the number of a point: 0, or which kind its row is, from 1 on."""
         self._others: dict[str, int] = {}
@@ -50,15 +53,26 @@ class Remembered(Mapping[str, Row]):
             self[key] = row
 
     def __setitem__(self, key: str, row: Row) -> None:
-        slim = Row("", "", {}, {}, row.status, environment=row.environment)
-        if slim not in self._kinds:
-            self._kinds.append(slim)
-        code, number = 1 + self._kinds.index(slim), self._points.plan.keys.place(key)
+        code, number = self._kind(row), self._points.plan.keys.place(key)
         if number is None:
             self._others[key] = code
         else:
             self._planned += not self._codes[number]
             self._codes[number] = code
+
+    def _kind(self, row: Row) -> int:
+        kind = row.status, row.environment
+        if kind not in self._known:
+            self._kinds.append(Row("", "", {}, {}, row.status, environment=row.environment))
+            self._known[kind] = len(self._kinds)
+            if len(self._kinds) > np.iinfo(self._codes.dtype).max:
+                self._codes = self._codes.astype(np.uint32)
+        return self._known[kind]
+
+    def missing(self) -> Part:
+        """The planned points that have no row, found without a look at their keys."""
+        firsts = np.fromiter(self._points.firsts, np.uintc, len(self._points))
+        return Part(self._points.plan, array("I", firsts[self._codes[firsts] == 0].tobytes()))
 
     def _code(self, key: object) -> int:
         number = self._points.plan.keys.place(key)

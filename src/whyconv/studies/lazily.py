@@ -115,7 +115,7 @@ class Keys(Sequence[str]):
 
 
 class CellPlan(Sequence[Point]):
-    """The points of cells, in order: 100 bytes each, and made anew whenever one is looked at."""
+    """The points of cells, in order: a key each, and made anew whenever one is looked at."""
 
     def __init__(self, cells: Iterable[Cell]) -> None:
         self._cells = [_Template.of(cell) for cell in cells if len(cell.seeds)]
@@ -178,13 +178,13 @@ class ByKey(Mapping[str, Point]):
         return self.plan.keys.place(key) is not None
 
     def __iter__(self) -> Iterator[str]:
-        return map(self.plan.keys.__getitem__, self._firsts)
+        return map(self.plan.keys.__getitem__, self.firsts)
 
     def __len__(self) -> int:
-        return len(self._firsts)
+        return len(self.firsts)
 
     @cached_property
-    def _firsts(self) -> Sequence[int]:
+    def firsts(self) -> Sequence[int]:
         """The numbers of points whose trial is not that of an earlier point."""
         keys = self.plan.keys
         everyone = range(len(keys))
@@ -197,7 +197,7 @@ class ByKey(Mapping[str, Point]):
     def without(self, rows: Mapping[str, Any]) -> Part:
         """The points that have no row."""
         keys = self.plan.keys
-        return Part(self.plan, array("I", (each for each in self._firsts if keys[each] not in rows)))
+        return Part(self.plan, array("I", (each for each in self.firsts if keys[each] not in rows)))
 
 
 class Part(Sequence[Point]):

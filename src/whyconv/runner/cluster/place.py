@@ -11,6 +11,7 @@ import json
 import os
 import queue
 import time
+import zlib
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -174,12 +175,13 @@ class DaskPlace:
         return self._dispatch([first, *self._backlog.further(address, first["kind"], size - 1)], address)
 
     def _dispatch(self, jobs: list[Job], address: str) -> Chunk:
+        """Submit a chunk, as a tenth of its bytes: client and scheduler keep their last thousand messages."""
         assert self._sent is not None
         name = f"whyconv-{uuid4().hex}"
         chunk = Chunk(name, jobs, address)
         order = {"name": name, "topic": self._topic, "trials": jobs, **self._sent.order}
         chunk.future = self._client.submit(
-            seats.perform, json.dumps(order).encode(), self._sent.cargo, key=name, pure=False,
+            seats.perform, zlib.compress(json.dumps(order).encode()), self._sent.cargo, key=name, pure=False,
             workers=[address],  # and no other: to Dask, one that is silent looks idle
         )  # fmt: skip
         self._chunks[name] = chunk

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+import zlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from itertools import count
@@ -65,11 +66,11 @@ _numbers = count()
 def perform(order: bytes, cargo: nodes.Cargo = ()) -> dict[str, Any]:
     """Run the trials of a chunk; what came of them, or why this node must not run them.
 
-    This is the Dask task. ``order`` is JSON, so that Dask neither searches nor replaces anything in it.
+    This is the Dask task. ``order`` is compressed JSON: in bytes Dask neither searches nor replaces anything.
     """
     from distributed import get_worker
 
-    asked, worker = json.loads(order), get_worker()
+    asked, worker = json.loads(zlib.decompress(order)), get_worker()
     if why := nodes.differing(asked["versions"], nodes.versions()):
         return {"refused": why}
     if why := nodes.lacking(tuple(asked["needs"]), asked["data"]):
@@ -195,8 +196,8 @@ class _Beats:
     def tell(self, worker: Any, topic: str, name: str, running: dict[str, float]) -> None:
         with self._lock:
             self._running[name] = topic, running
-            if time.monotonic() - self._last < BEAT_SECONDS:
-                return
+            if not running or time.monotonic() - self._last < BEAT_SECONDS:
+                return  # told when they end, trials of a second would never be told while they run
             self._last = time.monotonic()
             by_topic: dict[str, dict[str, dict[str, float]]] = {}
             for chunk, (its_topic, trials) in self._running.items():
