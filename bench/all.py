@@ -12,19 +12,16 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import re
 import subprocess
 import sys
 import time
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from machine import describe, processor
-from outcome import BUILD, Outcome, skipped, table
+from machine import describe
+from outcome import BUILD, Outcome, keep, skipped, table
 
 BENCH = Path(__file__).parent
-RESULTS = BENCH / "results"
 BENCHES: dict[str, tuple[list[str], list[str]]] = {
     "trivial_trials": ([], []),
     "growth": ([], ["--slow"]),
@@ -77,20 +74,6 @@ def run(name: str, arguments: list[str]) -> dict[str, Any]:
     reason = "PyTorch is not installed; run make bench" if missing else f"it ended with {ended.returncode}"
     row = skipped(name, reason).__dict__
     return {**told, "failed": not missing, "rows": [row]}
-
-
-def keep(result: dict[str, Any]) -> Path:
-    """Append to the file of the day and the processor, which is always whole."""
-    now = datetime.now(UTC)
-    RESULTS.mkdir(exist_ok=True)
-    slug = re.sub("[^a-z0-9]+", "-", processor().lower()).strip("-")
-    file = RESULTS / f"{now:%Y-%m-%d}-{slug}.json"
-    kept = json.loads(file.read_text()) if file.exists() else []
-    kept.append({"at": now.isoformat(timespec="seconds"), "machine": describe(), **result})
-    part = file.with_suffix(".new")
-    part.write_text(json.dumps(kept, indent=1) + "\n")
-    part.replace(file)
-    return file
 
 
 if __name__ == "__main__":

@@ -330,7 +330,7 @@ def test_an_exponent_is_found_and_one_that_is_too_large_is_missed(script):
 @pytest.mark.long
 def test_all_benches_end_in_a_table_and_are_kept(script, monkeypatch, tmp_path, capsys):
     bench = script("all")
-    monkeypatch.setattr(bench, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(script("outcome"), "RESULTS", tmp_path / "results")
     monkeypatch.setitem(bench.BENCHES, "growth", (["--tiny", "--axis", "m"], []))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["all.py", "--only", "growth"])
