@@ -7,6 +7,9 @@ MINUTES ?= 10
 SETS ?= 20
 FIRST ?= 1
 
+# Commands and workers start in two thirds of the time once their bytecode is kept.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup demo test test-long knobs check-kernels freeze power record gallery seeds mutants planted tightness chaos bench versions lock clean
 
 setup: .venv/runtime
@@ -17,9 +20,10 @@ setup: .venv/runtime
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e .
 	@touch $@
 
-.venv/dev: .venv/runtime
+.venv/dev: pyproject.toml requirements.lock
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev]'
-	@touch $@
+	@touch .venv/runtime $@
 
 demo: .venv/runtime
 	$(BIN)/whyconv run brutzkus.fig3a brutzkus.fig3b brutzkus.fig4 brutzkus.layerwise --out $(DEMO)
