@@ -205,6 +205,9 @@ def test_the_best_arm_and_more_data_need_no_folder():
     assert best.get_params()["rate"] == setup.rate
     m = answer.more_data(error=0.04).needed
     assert m is not None and 400 < m < 900, "2 (4 m)^-1/2 = .04 at m = 625"
+    for bad in (-0.1, float("nan"), "few"):
+        with pytest.raises(BadData, match="give a number from 0 up"):
+            answer.more_data(bad)
     assert answer.to_json() == answer.result.to_json() and next(iter(answer.to_json())) == "data"
     few = Answer(result(study, points, dict(list(rows.items())[:30])), study)
     assert few.best is None and few.more_data(error=0.04).needed is None

@@ -235,6 +235,13 @@ def test_there_are_as_many_as_the_pilot_listed():
     assert len(FILES) >= 25
 
 
+class Untold:
+    """Refuses to be an array, as a tensor with gradients does."""
+
+    def __array__(self, dtype=None, copy=None):
+        raise RuntimeError("use detach")
+
+
 FRAME = pd.DataFrame(X, columns=[f"f{place}" for place in range(12)])
 ARRAYS = {
     "lengths differ": ((X, Y[:5]), {}, "100 examples but 5 labels"),
@@ -260,6 +267,15 @@ ARRAYS = {
         "the target in row 3 is infinite",
     ),
     "lengths of nonsense": ((X, Y), {"lengths": "stretch"}, "pad or cut"),
+    "values under a mask": ((np.ma.masked_array(X, X > 2), Y), {}, "values under a mask"),
+    "features that refuse": ((Untold(), Y), {}, "RuntimeError: use detach"),
+    "labels that refuse": ((X, Untold()), {}, "RuntimeError: use detach"),
+    "groups that refuse": ((X, Y, Untold()), {}, "RuntimeError: use detach"),
+    "examples that are no arrays": (([[[1.0], [1.0, 2.0]], [[3.0]]] * 30, [0, 1] * 30), {}, "of one shape"),
+    "images of different widths": (([[[1.0]]] * 30 + [[[1.0, 2.0]]] * 30, [0, 1] * 30), {}, "of one shape"),
+    "real labels as objects": ((X, X[:, 0].astype(object)), {}, "for regression give --metric mse"),
+    "targets too large": ((X, X[:, 0].astype(float) * 1e200), {"metric": "mse"}, "give them in another unit"),
+    "targets too small": ((X, X[:, 0].astype(float) * 1e-200), {"metric": "mse"}, "in another unit"),
 }
 
 

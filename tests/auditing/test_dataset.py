@@ -79,6 +79,7 @@ def test_anything_that_is_an_array_will_do():
         (pd.Series(Y, index=np.arange(N) + 5), ("0", "1", "2")),
         ((Y > 0), ("False", "True")),
         (Y[:, None], ("0", "1", "2")),
+        (Y.astype(object), ("0", "1", "2")),
         ([f"class {each}" for each in Y], ("class 0", "class 1", "class 2")),
     ],
 )
@@ -119,6 +120,19 @@ def test_a_frame_has_numbers_booleans_and_categories():
     assert data.x[:, 0, 0, 1:].max() == 0 and data.x[:, 0, 1, 0].tolist() == (Y > 0).tolist()
 
 
+def test_numbers_among_objects_are_numbers():
+    frame = pd.DataFrame(X[:, :3], columns=["a", "b", "c"])
+    data = from_arrays(frame.astype(object).assign(old=np.array(Y > 0, object)), Y)
+    assert (data.x[..., :3, :] == from_arrays(frame, Y).x).all() and set(data.x[:, 0, 3, 0]) == {0.0, 1.0}
+
+
+def test_frames_of_others_are_frames():
+    pa = pytest.importorskip("pyarrow")
+    frame = pd.DataFrame({"size": X[:, 0], "age": X[:, 1], "kind": np.array(["x", "y", "z"])[Y]})
+    told, wanted = from_arrays(pa.Table.from_pandas(frame), "kind"), from_arrays(frame, "kind")
+    assert (told.x == wanted.x).all() and (told.grid, told.classes) == (wanted.grid, wanted.classes)
+
+
 def test_channels_that_a_column_does_not_use_are_no_constants():
     frame = pd.DataFrame({"a": X[:, 0], "b": pd.Categorical(np.array(["red", "blue"])[Y % 2]), "c": 1.0})
     assert from_arrays(frame, Y).warnings == ("1 of 3 features are the same in all examples",)
@@ -144,6 +158,12 @@ def test_unequal_lengths_are_padded_or_cut():
 
 def test_every_example_as_its_own_group_is_no_group():
     assert from_arrays(X, Y, groups=np.arange(N)).groups is None
+
+
+def test_groups_may_be_a_column():
+    who = np.arange(N) // 4
+    found = from_arrays(X, Y, groups=pd.DataFrame({"who": who})).groups
+    assert found is not None and found.tolist() == who.tolist()
 
 
 def shuffled(x, y, **options):

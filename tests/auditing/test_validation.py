@@ -122,8 +122,9 @@ def test_coverage_is_counted_by_the_mean_of_all_others():
         lines.append(
             {"kind": "plain", "seed": seed, "errors": errors, "sizes": sizes, "ratio": 1 / 3, "grain": 0}
         )
-    hits = coverage_run.covered(lines)
-    assert all(34 <= hits[name] <= 40 for name in ("error", "difference", "factor", "gap"))
+    found = coverage_run.covered(lines)
+    assert {each.given for each in found.values()} == {40}
+    assert all(34 <= found[name].hits <= 40 for name in ("error", "difference", "factor", "gap"))
     far = [
         {
             **line,
@@ -133,8 +134,21 @@ def test_coverage_is_counted_by_the_mean_of_all_others():
         }
         for line in lines
     ]
-    assert coverage_run.covered(far)["error"] < 40
+    assert coverage_run.covered(far)["error"].hits < 40
     assert "| error | 40 plain |" in coverage_run.table(lines)
+
+
+def test_a_gap_that_does_not_exist_is_counted_apart():
+    one, other = [[0.4, 0.3, 0.2]], [[0.35, 0.25, 0.15]]
+    apart = [[0.9, 0.9, 0.8]]  # no error in common with the other
+    lines = []
+    for first in [apart] + 9 * [one]:
+        errors = {coverage_run.ARMS[0]: 5 * first, coverage_run.ARMS[1]: 5 * other}
+        lines.append(
+            {"kind": "plain", "errors": errors, "sizes": [50, 100, 200], "ratio": 1 / 3, "grain": 0.01}
+        )
+    assert coverage_run.covered(lines)["gap"].given == 9
+    assert "| 9 | " in coverage_run.table(lines).splitlines()[-1]
 
 
 def test_tables_count_and_have_intervals():

@@ -155,6 +155,9 @@ def test_an_audit_from_the_command_to_the_page_and_forgotten(whyconv, series):
     assert both.stdout.count("waves: 160 series of 24 steps") == 2, "of both audits in the folder"
     page = (series / "page.html").read_text()
     assert page.count("Does the order of features matter?") == 2 and page.count("<h1>") == 2
+    worth = whyconv("worth", "a")
+    assert worth.returncode == 0 and worth.stdout.count("not judged  waves") == 2 * len(PRIORS)
+    assert [each["prior"] for each in json.loads(whyconv("worth", "a", "--json").stdout)] == [*PRIORS] * 2
     with Store.read(series / "a") as store:
         assert [run.settings.get("target") for run in store.contents().runs()] == [None, 0.3]
 

@@ -172,7 +172,7 @@ def test_the_page_shows_them_open_below_the_figures(done):
     text = render(Page("t", sections=[section(done)]))
     assert TITLE in text
     assert text.index(TITLE) < text.index("Mean value with 95 % intervals") < text.index("Settings")
-    assert '<td data-label="m*">421 [380, 460]</td>' in text and text.count('">–</td>') == 2
+    assert '<td data-label="m*">421 [380,\xa0460]</td>' in text and text.count('">–</td>') == 2
     assert '">∞</td>' in text
     assert "<details" not in text[: text.index(TITLE)]
 

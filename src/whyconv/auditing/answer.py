@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from importlib import import_module
+from numbers import Real
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,7 +50,7 @@ class Answer:
     def best(self) -> ConvClassifier | ConvRegressor | None:
         """The best arm as an estimator that is not fitted yet; None before there is one.
 
-        It takes the same X and y as the audit.
+        It takes the same X and y as the audit, with columns that were named for labels or groups taken out.
         """
         from whyconv.auditing.architecture import settings_of
         from whyconv.auditing.estimators import ConvClassifier, ConvRegressor
@@ -64,8 +65,8 @@ class Answer:
 
     def more_data(self, error: float) -> Forecast:
         """How many examples the best arm would need for this error, up to twice as many as there are."""
-        if not 0 <= error < math.inf:
-            raise BadData(f"an error of {error} was given; give a number from 0 up, such as 0.05.")
+        if not (isinstance(error, Real) and 0 <= error < math.inf):
+            raise BadData(f"an error of {error!s:.40} was given; give a number from 0 up, such as 0.05.")
         if self.result.model is None or self.result.rounds < FEWEST:
             m = 2 * self._study.sizes[-1]
             return Forecast(m, None, None, None, error, None, "too few rounds for a forecast")

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from whyconv.auditing.bad_data import BadData, listed
-from whyconv.auditing.features import frame_values
+from whyconv.auditing.features import frame_of, frame_values
 from whyconv.lazy import NDArray, pd
 
 Columns = Mapping[str, list[Any] | None]
@@ -18,7 +18,7 @@ Columns = Mapping[str, list[Any] | None]
 
 def columns_of(X: Any) -> Columns | None:
     """The columns of a frame of which some hold categories; None for everything else."""
-    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+    if (X := frame_of(X)) is None:
         return None
     kinds = [X.iloc[:, place].dtype for place in range(X.shape[1])]
     if not any(isinstance(kind, pd.CategoricalDtype) for kind in kinds):
@@ -31,7 +31,7 @@ def columns_of(X: Any) -> Columns | None:
 
 def placed(X: Any, columns: Columns) -> NDArray:
     """(examples, features, channels) of a frame that has these columns."""
-    if not hasattr(X, "columns") or [str(name) for name in X.columns] != list(columns):
+    if (X := frame_of(X)) is None or [str(name) for name in X.columns] != list(columns):
         raise BadData(
             "the estimator was fitted on a frame with categories; give a frame with the same columns in the "
             f"same order: {listed(list(columns))}."

@@ -12,6 +12,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import NamedTuple
 
 from whyconv.auditing import corrected
 from whyconv.auditing.arms import FCN, SHARED_MAX, networks
@@ -74,35 +75,48 @@ def audited(kind: str, seed: int, folder: Path) -> Line:
     return {"errors": errors, "sizes": study.sizes, "ratio": ratio, "grain": grain, "seconds": took}
 
 
-def covered(lines: list[Line]) -> dict[str, int]:
+class Cover(NamedTuple):
+    """Data sets whose interval holds the expected value, and those that have an interval."""
+
+    hits: int
+    given: int
+
+
+def covered(lines: list[Line]) -> dict[str, Cover]:
     """In how many data sets of a kind each interval holds the expected value."""
     sizes, ratio, grain = np.array(lines[0]["sizes"]), lines[0]["ratio"], lines[0]["grain"]
     every = [np.array([line["errors"][arm] for line in lines]) for arm in ARMS]
-    hits = dict.fromkeys(("error", "difference", "factor", "gap"), 0)
+    held: dict[str, list[bool]] = {"error": [], "difference": [], "factor": [], "gap": []}
     for number in range(len(lines)):
         a, b = (np.delete(each, number, axis=0).mean(axis=(0, 1))[None] for each in every)
         own, other = (each[number] for each in every)
         found = corrected.interval(own[:, -1], ratio, grain=grain)
-        hits["error"] += found.low <= a[0, -1] <= found.high
+        held["error"].append(found.low <= a[0, -1] <= found.high)
         found = corrected.interval(own[:, -1] - other[:, -1], ratio, grain=grain)
-        hits["difference"] += found.low <= a[0, -1] - b[0, -1] <= found.high
-        crossing, true = saving(own, other, sizes, ratio), saving(a, b, sizes, 1.0).value
-        hits["factor"] += bool(crossing.low <= true <= crossing.high)
+        held["difference"].append(found.low <= a[0, -1] - b[0, -1] <= found.high)
+        crossing, true = saving(own, other, sizes, ratio, grain=grain), saving(a, b, sizes, 1.0).value
+        held["factor"].append(crossing.low <= true <= crossing.high)
         around, mean_gap = gap(own, other, sizes, ratio, grain), gap(a, b, sizes, 1.0)
-        hits["gap"] += bool(around and mean_gap and around.low <= mean_gap.mean <= around.high)
-    return {name: int(count) for name, count in hits.items()}
+        if around and mean_gap:  # else the curves have no error in common, and no gap is shown
+            held["gap"].append(around.low <= mean_gap.mean <= around.high)
+    return {name: Cover(int(sum(each)), len(each)) for name, each in held.items()}
 
 
 def table(lines: list[Line]) -> str:
-    """The share covered of every interval, by kind."""
-    rows = ["| interval | data sets | covered |", "|---|---|---|"]
+    """The share covered of every interval, by kind: of all data sets, and of those that have the interval."""
+    rows = ["| interval | data sets | covered | have one | covered of these |", "|---|---|---|---|---|"]
     for kind in KINDS:
         own = [line for line in lines if line["kind"] == kind]
-        for name, hits in covered(own).items() if len(own) > 1 else ():
-            share = rate_interval(hits, len(own))
-            cell = f"{share.mean:.3f} [{share.low:.3f}, {share.high:.3f}]"
-            rows.append(f"| {name} | {len(own)} {kind} | {cell} |")
+        for name, found in covered(own).items() if len(own) > 1 else ():
+            shares = (_share(found.hits, count) for count in (len(own), found.given))
+            cells = [name, f"{len(own)} {kind}", next(shares), str(found.given), next(shares)]
+            rows.append(f"| {' | '.join(cells)} |")
     return "\n".join(rows)
+
+
+def _share(hits: int, count: int) -> str:
+    found = rate_interval(hits, count)
+    return f"{found.mean:.3f} [{found.low:.3f}, {found.high:.3f}]" if count else "–"
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from whyconv.auditing.bad_data import BadData, nearest
-from whyconv.auditing.features import Channels, Grid, Lengths, features_of
+from whyconv.auditing.features import Channels, Grid, Lengths, features_of, frame_of
 from whyconv.auditing.labels import groups_of, labels_of
 from whyconv.auditing.noticing import noticed
 from whyconv.lazy import Floats, Ints, NDArray
@@ -57,7 +57,7 @@ def from_arrays(
     """The examples ``X`` with their labels ``y``, checked; what looks odd is in ``warnings``.
 
     ``X``: numbers, as an array or anything with ``__array__``: (examples, features), (examples, length,
-    channels) or (examples, rows, columns, channels); a pandas frame of numbers, booleans and categories, of
+    channels) or (examples, rows, columns, channels); a frame of numbers, booleans and categories, of
     which ``y`` and ``groups`` may name columns; or a list of series of unequal ``lengths``, to be padded with
     zeros or cut. ``y``: classes of any type, or real targets with the metric mse. ``memory``: a cap in GB.
 
@@ -88,7 +88,8 @@ def from_arrays(
 
 def _columns_taken(X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
     """A frame without the columns that ``y`` and ``groups`` name, and these columns."""
-    if not hasattr(X, "columns"):
+    X = frame_of(X)
+    if X is None:
         named = y if isinstance(y, str) else groups
         raise BadData(
             f"{named!r} was given for labels or groups; a name needs a pandas frame: give an array."

@@ -9,6 +9,7 @@ from math import prod
 from typing import Any, Literal
 
 from whyconv.auditing.bad_data import BadData, require_room
+from whyconv.errors import said
 from whyconv.lazy import NDArray, np, pd
 
 Grid = Literal["series", "image", "table"]
@@ -50,8 +51,8 @@ def features_of(
     wanted, sizes = _grid(grid)
     notes: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
-    if hasattr(X, "columns") and hasattr(X, "dtypes"):
-        values, names = frame_values(X)
+    if (frame := frame_of(X)) is not None:
+        values, names = frame_values(frame)
         if wanted == "auto":
             wanted = "series" if values.ndim == 2 and _numbered(names) else "table"
         channels = "last" if values.ndim == 3 else channels
@@ -67,15 +68,31 @@ def features_of(
 # -- what was given -----------------------------------------------------------------------------------
 
 
+def frame_of(X: Any) -> Any:
+    """A frame of pandas, from one of Polars or Arrow too; None for everything else."""
+    if not hasattr(X, "columns"):
+        return None
+    return X if hasattr(X, "iloc") else X.to_pandas() if hasattr(X, "to_pandas") else None
+
+
+def array_of(given: Any, name: str) -> NDArray:
+    """An array of anything that says it is one, unless it hides values under a mask."""
+    if isinstance(given, np.ma.MaskedArray) and (hidden := np.ma.count_masked(given)):
+        raise BadData(f"{name} hides {hidden} values under a mask; fill them in or leave these examples out.")
+    try:
+        return np.asarray(given)
+    except Exception as error:  # whatever the object's own __array__ raises
+        raise BadData(
+            f"{name} cannot be read as an array ({said(error):.120}); give examples of one shape."
+        ) from error
+
+
 def _of_array(X: Any, lengths: Lengths | None) -> tuple[NDArray, tuple[str, ...]]:
     """An array of numbers or booleans with two to four axes; series of unequal lengths become one."""
     notes: tuple[str, ...] = ()
     if unequal(X):
         X, notes = _evened(X, lengths)
-    try:
-        values = np.asarray(X)
-    except (ValueError, TypeError) as error:
-        raise BadData("X is not an array: its examples have different shapes; give each the same.") from error
+    values = array_of(X, "X")
     if values.dtype.kind not in "biuf":
         raise BadData(
             f"X holds {_kind(values)}; give numbers, or a pandas frame in which words are categories."
@@ -98,13 +115,14 @@ def _kind(values: NDArray) -> str:
 
 def unequal(X: Any) -> bool:
     """Whether these are series of different lengths: a list, or an array of objects, of arrays."""
-    many = isinstance(X, list | tuple) or (hasattr(X, "dtype") and X.dtype == object and X.ndim == 1)
-    return many and len(X) > 0 and len({np.shape(each)[:1] for each in X}) > 1
+    if not (isinstance(X, list | tuple) or (hasattr(X, "dtype") and X.dtype == object and X.ndim == 1)):
+        return False
+    return len({(len(each),) if isinstance(each, list | tuple) else np.shape(each)[:1] for each in X}) > 1
 
 
 def _evened(X: Any, lengths: Lengths | None) -> tuple[NDArray, tuple[str, ...]]:
     """Series of one length: padded with zeros at the end, or cut to the shortest."""
-    series = [np.asarray(each) for each in X]
+    series = [array_of(each, "an example of X") for each in X]
     if any(each.ndim not in (1, 2) or each.dtype.kind not in "biuf" for each in series):
         raise BadData("X is a list whose items are not all series of numbers; give one array per example.")
     if len({each.shape[1:] for each in series}) > 1:
@@ -129,6 +147,8 @@ def frame_values(frame: Any) -> tuple[NDArray, tuple[str, ...]]:
         raise BadData(
             f"the table has {len(frame)} rows and {len(names)} columns; give examples with features."
         )
+    if np.dtype(object) in list(frame.dtypes):
+        frame = frame.infer_objects()  # numbers among objects are numbers
     columns = [frame.iloc[:, place] for place in range(len(names))]
     words = [name for name, column in zip(names, columns, strict=True) if not _allowed(column.dtype)]
     if words:

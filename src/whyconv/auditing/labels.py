@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from whyconv.auditing.bad_data import BadData, listed
+from whyconv.auditing.features import array_of
 from whyconv.lazy import Floats, Ints, NDArray, np, pd
 
 SMALLEST = 5
@@ -40,10 +41,7 @@ def _one_each(y: Any, examples: int) -> NDArray:
     """One label for every example, as an array of one axis."""
     if y is None:
         raise BadData("there are no labels; give y, one label for every example.")
-    try:
-        values = np.asarray(y)
-    except (ValueError, TypeError) as error:
-        raise BadData("y is not an array; give one label for every example.") from error
+    values = array_of(y, "y")
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim != 1:
@@ -53,7 +51,7 @@ def _one_each(y: Any, examples: int) -> NDArray:
         raise BadData(f"y is {form}; give one label for every example.")
     if len(values) != examples:
         raise BadData(f"there are {examples} examples but {len(values)} labels; give one for every example.")
-    return values
+    return pd.Series(values).infer_objects().to_numpy() if values.dtype == object else values
 
 
 def _one_hot(values: NDArray) -> bool:
@@ -77,6 +75,13 @@ def _targets(values: NDArray) -> Floats:
         raise BadData(f"the target in row {int((~np.isfinite(values)).argmax())} is infinite; leave it out.")
     if values.min() == values.max():
         raise BadData(f"all targets are {values[0]:g}; there is nothing to predict: give targets that vary.")
+    with np.errstate(over="ignore"):
+        variance = values.var()
+    if not 0 < variance < np.inf:
+        raise BadData(
+            f"the variance of the targets, from {values.min():g} to {values.max():g}, is {variance:g} in "
+            "double precision; give them in another unit."
+        )
     return values
 
 
@@ -116,8 +121,10 @@ def _classes(values: NDArray) -> Labels:
 
 def groups_of(groups: Any, labels: Labels) -> Ints | None:
     """The number of every example's group, from 0; None if every example is its own."""
-    values = np.asarray(groups)
+    values = array_of(groups, "groups")
     count = len(labels.numbers)
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
     if values.shape != (count,):
         form = " x ".join(map(str, values.shape))
         raise BadData(f"there are {count} examples but groups of {form}; give one group for every example.")

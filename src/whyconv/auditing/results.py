@@ -148,12 +148,8 @@ def references(
     study: Audit, points: Sequence[Point], rows: Mapping[str, Row], rounds: Rounds
 ) -> tuple[Arm, ...]:
     """Other methods with all examples, from all rounds there are."""
-    regression = study.task.labels == 0
-    names = {
-        MAJORITY: "mean" if regression else "majority",
-        LINEAR: "ridge" if regression else "logistic",
-        FOREST: "forest",
-    }
+    linear = "logistic" if study.task.labels else "ridge"
+    names = {MAJORITY: study.constant, LINEAR: linear, FOREST: "forest"}
     found: dict[str, dict[str, float]] = {}
     for point in points:
         row = rows.get(point.trial.key)
@@ -171,7 +167,7 @@ def unjudged(study: Audit, rounds: Rounds, arms: Sequence[str], best: str | None
         return "there are too few examples for two sizes; more examples are needed"
     difference = rounds.at_full(best) - rounds.at_full(MAJORITY)
     if not (difference.mean() < 0 and rounds.p_value(difference) <= BEATEN):
-        return f"no arm beats the {'mean' if study.task.labels == 0 else 'majority'} for certain"
+        return f"no arm beats the {study.constant} for certain"
     return ""
 
 

@@ -105,6 +105,11 @@ class Audit(Study, name="audit"):
         return "test_mse" if self.task.labels == 0 else "test_logloss"
 
     @property
+    def constant(self) -> str:
+        """The best answer that ignores the features."""
+        return "majority" if self.task.labels else "mean"
+
+    @property
     def outputs(self) -> int:
         return self.task.labels if self.task.labels > 2 else 1
 

@@ -250,13 +250,12 @@ def is_audit(found: Opened) -> bool:
     return bool(found.runs) and all(run.study.name == "audit" for run in found.runs) and not found.unplanned
 
 
-def report_audits(found: Opened, path: Path) -> None:
-    """Write the page of a folder's audits from their rows, and print the screens; data are not needed.
+def audits_of(found: Opened) -> list[Result]:
+    """What the audits of a folder found, from their rows; data are not needed.
 
-    Audits of the same question that were called again with more time are one: the last is shown.
+    Audits of the same question that were called again with more time are one: the last counts.
     """
     from whyconv.auditing.results import result
-    from whyconv.report.audit_page import write
 
     last: dict[Any, Any] = {}
     for run in found.runs:
@@ -270,6 +269,14 @@ def report_audits(found: Opened, path: Path) -> None:
         told.append(
             result(cast("Any", run.study), run.points, found.rows, seconds=took, out=str(found.folder))
         )
+    return told
+
+
+def report_audits(found: Opened, path: Path) -> None:
+    """Write the page of a folder's audits, and print the screens."""
+    from whyconv.report.audit_page import write
+
+    told = audits_of(found)
     page = write(told, path)
     for number, each in enumerate(told):
         if number:

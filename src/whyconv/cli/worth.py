@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from whyconv.auditing.result import Result, plain
 from whyconv.cli import terminal
+from whyconv.cli.audit import audits_of, is_audit
 from whyconv.lazy import pd
 from whyconv.paths import given_path
+from whyconv.report import audit_words as words
 from whyconv.runner.opened import open_folder
 from whyconv.runs import runs_of
 from whyconv.waiting import planning
@@ -30,6 +34,9 @@ def worth(
     with planning():
         found = open_folder(folder, load or ())
     terminal.note(found.problems, found.remarks)
+    if is_audit(found):
+        _show_audits(audits_of(found), as_json)
+        raise typer.Exit(1 if found.problems else 0)
     runs = runs_of(found)
     terminal.note((), [run.unfit for run in runs if run.unfit])
     records = worths(runs)
@@ -42,6 +49,29 @@ def worth(
         print(NOTHING)
     if found.problems:
         raise typer.Exit(1)
+
+
+def _show_audits(told: Sequence[Result], as_json: bool) -> None:
+    """What audits found that each prior saves."""
+    savings = [(each, saving) for each in told for saving in each.savings]
+    if as_json:
+        names = ("prior", "factor", "low", "high", "verdict")
+        records = [
+            {**plain(saving, names), "data": each.data.name, "study": "audit"} for each, saving in savings
+        ]
+        print(json.dumps(records, indent=2, allow_nan=False))
+        return
+    lines = [
+        {
+            "prior": saving.prior,
+            "worth": words.saved(saving),
+            "verdict": saving.verdict,
+            "data": each.data.name,
+        }
+        for each, saving in savings
+    ]
+    terminal.print_table(pd.DataFrame(lines))
+    print("Above 1 x, a prior saves examples. Everything else: whyconv report.")
 
 
 def _line(found: dict[str, str]) -> dict[str, str]:
