@@ -8,6 +8,9 @@ SETS ?= 20
 FIRST ?= 1
 RUNS ?= 200
 
+# Commands and workers start in two thirds of the time once their bytecode is kept.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: setup demo test test-long knobs check-kernels freeze power record gallery seeds mutants planted tightness chaos bench versions lock clean
 
 setup: .venv/runtime
@@ -18,9 +21,10 @@ setup: .venv/runtime
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e .
 	@touch $@
 
-.venv/dev: .venv/runtime
+.venv/dev: pyproject.toml requirements.lock
+	@test -x $(BIN)/python || $(PYTHON) -m venv .venv
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c requirements.lock -e '.[dev]'
-	@touch $@
+	@touch .venv/runtime $@
 
 demo: .venv/runtime
 	$(BIN)/whyconv run brutzkus.fig3a brutzkus.fig3b brutzkus.fig4 brutzkus.layerwise --out $(DEMO)

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from machine import describe, processor
+
 BUILD = Path("build/bench")
+RESULTS = Path(__file__).parent / "results"
 
 
 @dataclass(frozen=True)
@@ -41,6 +46,20 @@ def write(bench: str, rows: Sequence[Outcome], told: Any = None) -> None:
     BUILD.mkdir(parents=True, exist_ok=True)
     content = {"rows": [asdict(row) for row in rows], "told": told}
     (BUILD / f"{bench}.rows.json").write_text(json.dumps(content, indent=2, default=str) + "\n")
+
+
+def keep(result: dict[str, Any]) -> Path:
+    """Append to the file of the day and the processor, which is always whole."""
+    now = datetime.now(UTC)
+    RESULTS.mkdir(exist_ok=True)
+    slug = re.sub("[^a-z0-9]+", "-", processor().lower()).strip("-")
+    file = RESULTS / f"{now:%Y-%m-%d}-{slug}.json"
+    kept = json.loads(file.read_text()) if file.exists() else []
+    kept.append({"at": now.isoformat(timespec="seconds"), "machine": describe(), **result})
+    part = file.with_suffix(".new")
+    part.write_text(json.dumps(kept, indent=1, default=str) + "\n")
+    part.replace(file)
+    return file
 
 
 def table(rows: Sequence[Outcome]) -> str:

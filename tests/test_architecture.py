@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -55,22 +56,22 @@ def imported(source: str, modules: set[str]) -> set[str]:
     return found & modules
 
 
+@cache
 def graph() -> dict[str, set[str]]:
     files = {module_name(path): path for path in ROOT.rglob("*.py")}
     return {name: imported(path.read_text("utf-8"), set(files)) - {name} for name, path in files.items()}
-
-
-GRAPH = graph()
 
 
 def room(module: str) -> str:
     return module.split(".")[1] if "." in module else module
 
 
-ROOMS = {
-    here: {room(other) for name, others in GRAPH.items() if room(name) == here for other in others} - {here}
-    for here in {room(name) for name in GRAPH}
-}
+@cache
+def rooms() -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for name, others in graph().items():
+        found.setdefault(room(name), set()).update(map(room, others))
+    return {here: others - {here} for here, others in found.items()}
 
 
 def cycle(edges: dict[str, set[str]]) -> list[str]:
@@ -82,21 +83,22 @@ def cycle(edges: dict[str, set[str]]) -> list[str]:
     return []
 
 
-@pytest.mark.parametrize("edges", [GRAPH, ROOMS], ids=["modules", "rooms"])
-def test_there_is_no_cycle(edges):
+@pytest.mark.parametrize("edges_of", [graph, rooms], ids=["modules", "rooms"])
+def test_there_is_no_cycle(edges_of):
+    edges = edges_of()
     assert len(edges) > 20 and sum(map(len, edges.values())) > 50, "imports were found at all"
     assert not (found := cycle(edges)), " <- ".join(found)
 
 
 def test_cli_is_imported_by_nothing_else_and_the_page_by_it_alone():
-    assert [here for here, others in ROOMS.items() if "cli" in others] == []
-    assert [here for here, others in ROOMS.items() if "page" in others] == ["cli"]
+    assert [here for here, others in rooms().items() if "cli" in others] == []
+    assert [here for here, others in rooms().items() if "page" in others] == ["cli"]
 
 
 @pytest.mark.parametrize("here", NEVER)
 def test_a_room_knows_nothing_of_those_above_it(here):
-    assert here in ROOMS
-    assert not ROOMS[here].intersection(NEVER[here])
+    assert here in rooms()
+    assert not rooms()[here].intersection(NEVER[here])
 
 
 def test_imports_inside_functions_count_and_those_for_type_checkers_do_not():

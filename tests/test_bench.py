@@ -12,6 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 import optax
 import pytest
+from page_server import gone
 from training import plain_loop
 
 from whyconv import registry
@@ -330,7 +331,7 @@ def test_an_exponent_is_found_and_one_that_is_too_large_is_missed(script):
 @pytest.mark.long
 def test_all_benches_end_in_a_table_and_are_kept(script, monkeypatch, tmp_path, capsys):
     bench = script("all")
-    monkeypatch.setattr(bench, "RESULTS", tmp_path / "results")
+    monkeypatch.setattr(script("outcome"), "RESULTS", tmp_path / "results")
     monkeypatch.setitem(bench.BENCHES, "growth", (["--tiny", "--axis", "m"], []))
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr("sys.argv", ["all.py", "--only", "growth"])
@@ -341,6 +342,72 @@ def test_all_benches_end_in_a_table_and_are_kept(script, monkeypatch, tmp_path, 
     out = capsys.readouterr().out
     assert "m: seconds" in out and "measured" in out and set(codes) <= {0, 1}
     assert max(map(len, out.splitlines())) <= 200
+
+
+def test_what_has_no_time_left_is_told_beside_what_was_measured(script, monkeypatch, tmp_path):
+    bench = script("all")
+    monkeypatch.chdir(tmp_path)
+    row = {"name": "a", "goal": "", "measured": "1", "met": True, "reason": ""}
+
+    def written(command, limit):
+        (tmp_path / "build" / "bench").mkdir(parents=True)
+        (tmp_path / "build" / "bench" / "growth.rows.json").write_text(json.dumps({"rows": [row]}))
+
+    assert bench.ended(["never started"], 0.0) is None
+    monkeypatch.setattr(bench, "ended", written)
+    found = bench.run("growth", [], 1.0)
+    assert found["rows"][0] == row and not found["failed"]
+    assert found["rows"][1]["reason"] == "no time was left; run it with --only growth"
+
+
+def test_a_bench_that_is_ended_leaves_nothing_running(script, tmp_path):
+    note = tmp_path / "child"
+    program = (
+        "import subprocess, sys, time\n"
+        "child = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(60)'])\n"
+        "open(sys.argv[1], 'w').write(str(child.pid))\n"
+        "time.sleep(60)\n"
+    )
+    for limit in (1.0, 20.0):
+        assert script("all").ended([sys.executable, "-c", program, str(note)], limit) is None
+        if note.exists():
+            break
+    assert gone([int(note.read_text())])
+
+
+@pytest.mark.long
+def test_two_commits_are_compared_in_a_table_that_is_kept(script, monkeypatch, tmp_path, capsys):
+    """Both of them this environment: cloning and installing is left out, the first answer is real."""
+    bench = script("before_after")
+
+    class Here(bench.Side):
+        def __init__(self, commit, folder):
+            folder.mkdir()
+            self.room, self.bin, self.runs = folder, Path(sys.executable).parent, 0
+
+    monkeypatch.setattr(bench, "Side", Here)
+    monkeypatch.setattr(script("outcome"), "RESULTS", tmp_path)
+    words = ["before_after.py", "--before", "one", "--after", "other", "--only", "first answer"]
+    monkeypatch.setattr("sys.argv", words)
+    assert bench.main() == 0
+    line = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("first answer"))
+    assert line.count("(") == 2
+    (kept,) = json.loads(next(tmp_path.iterdir()).read_text())
+    assert kept["commits"] == {"before": "one", "after": "other"} and kept["machine"]
+    assert positive(took["seconds"] for took in kept["waits"]["first answer"].values())
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("name", "arguments", "rows"), [("cluster", ["--tiny"], 7), ("page", [], 8)])
+def test_the_place_and_the_page_are_measured(name, arguments, rows, tmp_path):
+    """The commands, as they are typed, in another folder; small numbers may miss their goals."""
+    command = [sys.executable, str(BENCH / f"{name}.py"), *arguments]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode in (0, 1), ended.stderr
+    told = json.loads((tmp_path / "build" / "bench" / f"{name}.rows.json").read_text())["rows"]
+    if told[0]["reason"] == "Chromium is not on this machine":
+        pytest.skip(told[0]["reason"])
+    assert len(told) == rows and all(row["met"] is not None for row in told)
 
 
 @needs_torch

@@ -127,7 +127,7 @@ def test_ctrl_c_is_one_sentence(whyconv, series, monkeypatch):
 
 def test_an_audit_from_the_command_to_the_page_and_forgotten(whyconv, series):
     """One short audit: the screen, what is kept, the page from rows alone, --forget, and going on."""
-    again = ("audit", "waves.npz", "--minutes", "0.15", "--arms", "FCN,CNN", "--out", "a")
+    again = ("audit", "waves.npz", "--minutes", "0.08", "--arms", "FCN,CNN", "--out", "a")
     first = process(*again, "--json", cwd=series)
     assert first.returncode == 0, first.stderr
     told = json.loads(first.stdout)

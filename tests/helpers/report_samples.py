@@ -74,7 +74,6 @@ def section(**more) -> Section:
         "criterion": "The gap is positive.",
         "control_note": "Scrambled input.",
         "judgement": judged,
-        "figures": {"Figure 3a": learning_curves(rows(2))},
         "command": "whyconv run brutzkus.fig3a --preset quick",
         "seeds": [0, 1],
         "settings": {"seeds": 2, "task": {"name": "detection", "positions": 10}},
@@ -82,6 +81,8 @@ def section(**more) -> Section:
         "failed": ["MLP, m 320, seed 1: no descent"],
         "rule": "Stop at loss <= 1e-3.",
     }
+    if "figures" not in more:  # drawn only where they are looked at
+        given["figures"] = {"Figure 3a": learning_curves(rows(2))}
     return Section(**{**given, **more})
 
 
@@ -90,8 +91,9 @@ def page(**more) -> Page:
     given = {
         "title": "A report",
         "claims": [claim("brutzkus.lemma5.2"), claim("brutzkus.thm4.2", verdict="vacuous")],
-        "sections": [section()],
         "environments": [{"whyconv": "0.1.0"}],
         "command": "whyconv report runs",
     }
+    if "sections" not in more:
+        given["sections"] = [section()]
     return Page(**{**given, **more})

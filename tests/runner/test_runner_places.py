@@ -227,3 +227,14 @@ def test_a_process_that_ends_leaves_no_worker(tmp_path):
     pids = [int(word) for word in told.stdout.split()]
     assert len(pids) == 2
     assert all(map(ended, pids))
+
+
+def test_a_worker_imports_what_trials_are_made_of_and_finds_the_rest_when_it_is_asked_for():
+    code = (
+        "import sys; from whyconv import registry; from whyconv.runner.worker import _prepare; "
+        "_prepare([], 'builtins:print'); "
+        "print([name for name in sys.modules if name.startswith(('whyconv.papers', 'whyconv.page.'))]); "
+        "print(registry.known('learner', 'gradient').name, registry.find('study', 'brutzkus.fig3a').name)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines() == ["[]", "gradient brutzkus.fig3a"]

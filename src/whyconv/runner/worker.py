@@ -177,7 +177,7 @@ def _printing_to(log: str) -> Iterator[None]:
 
 
 def _prepare(loads: list[str], execute: str) -> None:
-    registry.pieces("task")  # imports all pieces now, so that no trial's time includes it
+    registry.discover_rooms()
     for file in loads:
         registry.load(file)
     _named(execute)
