@@ -89,14 +89,18 @@ class FullyConnected(PlacesStudy, name="lahoti.fcn"):
         return Judgement(self.order(table), self.order(table, ROTATED))
 
     def order(self, table: pd.DataFrame, first: str = CNN) -> Evidence:
-        """m*(CNN) < m*(LCN) < m*(FCN) wherever all were measured; *vacuous* if that is nowhere."""
+        """m*(CNN) < m*(LCN) < m*(FCN) wherever all were measured; *vacuous* if that is nowhere.
+
+        Each ratio is of all seeds that its two networks have in common.
+        """
         names = (first, LCN, FCN)
-        found = {name: self.complexities(table, name, names) for name in names}
+        everywhere = self.complexities(table, FCN, names)
+        found = {pair: self.paired(table, *pair) for pair in pairwise(names)}
         parts = []
-        for size in found[FCN]:
-            for less, more in pairwise(names):
+        for size in everywhere:
+            for (less, more), (fewer, many) in found.items():
                 name = f"m* of {more} over {less} at {self.described[size]}"
-                parts.append(above(1, ratio(found[more][size], found[less][size]), name))
+                parts.append(above(1, ratio(many[size], fewer[size]), name))
         return worst(*parts) if parts else Evidence("vacuous", {"sizes where all three were measured": 0})
 
     def figures(self, table: pd.DataFrame) -> dict[str, Any]:
