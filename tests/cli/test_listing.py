@@ -128,3 +128,9 @@ def test_plain_classes_among_the_parents_do_no_harm():
     told = listing._documents(Mixed)
     assert told[:3] == ["A piece of one's own.", "What a plain class says.", "Otherwise like svm:"]
     assert len(told) == 4 and told[3].startswith(LinearSVM.summary())
+
+
+def test_a_claim_is_listed_with_its_recorded_verdict():
+    found = listing.one("malach.thm4")
+    assert found["recorded"] == "holds as corrected"
+    assert "Recorded verdict: holds as corrected (whyconv check" in listing.text(found)

@@ -191,3 +191,13 @@ def test_verify_of_one_row(capsys, tmp_path):
         store.put(row, 0.1)
     cli.verify(tmp_path)
     assert capsys.readouterr().out.startswith("1 row, all intact. ")
+
+
+def test_checks_are_announced_now_and_then_where_there_is_no_terminal(capsys, monkeypatch):
+    clock = iter([0.0, 0.0, 3.0, 10.0, 10.0])
+    monkeypatch.setattr(terminal.time, "monotonic", lambda: next(clock))
+    say = terminal.announcer()
+    for name in ("a", "b", "c", ""):
+        say(name)
+    terminal.announcer(quiet=True)("d")
+    assert capsys.readouterr().err == "checking a ...\nchecking c ...\n"

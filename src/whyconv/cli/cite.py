@@ -49,7 +49,7 @@ def cite(
     elif folder is not None:
         raise UserError(f"--in {folder} was given, but {name} is a claim, which has no rows; leave it out.")
     else:
-        found = citing.claim_cited(claim, api.check(name, load or ())[0])
+        found = citing.claim_cited(claim, api.check(name, load or (), watch=terminal.announcer(as_json))[0])
     print(
         json.dumps(found, indent=2)
         if as_json

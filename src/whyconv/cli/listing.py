@@ -56,6 +56,7 @@ def _one(piece: Any, slots: int | None = None) -> dict[str, Any]:
         "name": name,
         "text": "\n\n".join(_documents(piece)),
         "reference": piece.reference,
+        **({"recorded": piece.expected} if piece.kind == "claim" else {}),
         **({"erratum": piece.erratum.data()} if getattr(piece, "erratum", None) else {}),
         "settings": {
             field: {
@@ -207,6 +208,9 @@ def text(listed: dict[str, Any]) -> str:
 def _piece(listed: dict[str, Any], width: int) -> str:
     lines = [f"{listed['kind']} {listed['name']}"]
     lines += [wrapped(listed["reference"], width)] if listed["reference"] else []
+    if "recorded" in listed:
+        check = f"whyconv check {listed['name']}"
+        lines.append(wrapped(f"Recorded verdict: {listed['recorded']} ({check} decides it again).", width))
     lines += ["", wrapped(listed["text"], width), ""]
     for name, text in listed.get("erratum", {}).items():
         lines += _indented(f"{LABELS[name]}: {text}", width)

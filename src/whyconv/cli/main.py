@@ -237,7 +237,7 @@ def check(
         return
     if out is not None or minutes is not None:
         raise UserError("--out and --minutes go with --stress alone; add it or leave them out.")
-    claims = api.check(which, load or (), watch=_announcer(as_json))
+    claims = api.check(which, load or (), watch=terminal.announcer(as_json))
     good = [api.as_expected(claim) for claim in claims]
     if as_json:
         print(json_text(claims))
@@ -273,7 +273,7 @@ def report(
     if is_audit(found):
         report_audits(found, out or folder / "report.html")
         raise typer.Exit(1 if found.problems else 0)
-    claims = api.check(check, load or (), watch=_announcer(False)) if check else []
+    claims = api.check(check, load or (), watch=terminal.announcer()) if check else []
     runs = runs_of(found)
     path = assemble(found, runs, out or folder / "report.html", claims, _command_line())
     terminal.note((), [run.unfit for run in runs if run.unfit])
@@ -399,12 +399,3 @@ def _commands(group: typer.Typer) -> list[str]:
 
 def _command_line() -> str:
     return shlex.join(["whyconv", *sys.argv[1:]])
-
-
-def _announcer(quiet: bool) -> Any:
-    """Prints the name of each claim being checked on stderr, if that is a terminal."""
-    if quiet or not sys.stderr.isatty():
-        return lambda name: None
-    return lambda name: print(
-        f"\r\033[K{name and f'checking {name} ...'}", end="", file=sys.stderr, flush=True
-    )

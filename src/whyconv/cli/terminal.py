@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import sys
 import textwrap
-from collections.abc import Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -25,6 +27,8 @@ LONGEST = 1000
 NAMED = 10
 """Damages that ``report`` and ``export`` name; ``verify`` names all."""
 PLAIN_WIDTH = 10_000
+PLAIN_EVERY = 10.0
+"""Seconds between two lines of progress where stderr is no terminal."""
 GAP = 2
 """Spaces between two columns of a table."""
 READABLE = 16
@@ -45,6 +49,25 @@ MEANS = 60
 """Lines of a table of means, at most: a search for m* measures at many sizes."""
 UNRELIABLE = "Do not rely on the verdict at these settings."
 """What a control that did not flip means."""
+
+
+def announcer(quiet: bool = False) -> Callable[[str], None]:
+    """Says on stderr which claim is being checked: in place in a terminal, else a line now and then."""
+    if quiet:
+        return lambda name: None
+    if sys.stderr.isatty():
+        return lambda name: print(
+            f"\r\033[K{name and f'checking {name} ...'}", end="", file=sys.stderr, flush=True
+        )
+    last = -math.inf
+
+    def say(name: str) -> None:
+        nonlocal last
+        if name and time.monotonic() - last >= PLAIN_EVERY:
+            last = time.monotonic()
+            print(f"checking {name} ...", file=sys.stderr, flush=True)
+
+    return say
 
 
 def note(problems: Iterable[str], remarks: Iterable[str]) -> None:
