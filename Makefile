@@ -27,7 +27,7 @@ setup: .venv/runtime
 	@touch .venv/runtime $@
 
 demo: .venv/runtime
-	$(BIN)/whyconv run brutzkus.fig3a brutzkus.fig3b brutzkus.fig4 brutzkus.layerwise --out $(DEMO)
+	$(BIN)/whyconv run brutzkus.fig3a brutzkus.fig3b lahoti.deep-signal --out $(DEMO)
 	$(BIN)/whyconv report $(DEMO) --check brutzkus
 
 test: .venv/dev
