@@ -1,28 +1,29 @@
 """One verdict to cite: what was decided, by which version, with a digest that others can compare.
 
-The digest of a claim is the SHA-256 of its statement, its verdict, those of its controls and the source that
-decides it, so it is the same on every machine as long as nothing of this changes. That of a study covers its
-question, its verdicts, its criterion and its rows.
+The digest of a claim is the SHA-256 of its statement, its verdict, those of its controls and the code that
+decides it (all claims and exact mathematics of its paper, and the package's exact mathematics), so it is the
+same on every machine as long as nothing of this changes. That of a study covers its question, its verdicts,
+its criterion and its rows.
 """
 
 from __future__ import annotations
 
-import inspect
-import sys
 from collections.abc import Mapping
 from typing import Any
 
 from whyconv import __version__
+from whyconv.claims import Claim
 from whyconv.claims.errata import entry, plain
 from whyconv.runner.seal import seal
 from whyconv.runs import Run
 from whyconv.spec import digest
+from whyconv.stress import code_digest
 
 SHORT = 16
 """Characters of a digest in a citation."""
 
 
-def claim_cited(claim: type, decided: Mapping[str, Any]) -> dict[str, str]:
+def claim_cited(claim: type[Claim], decided: Mapping[str, Any]) -> dict[str, str]:
     """A claim as it was decided just now."""
     content = {
         "claim": decided["claim"],
@@ -30,7 +31,7 @@ def claim_cited(claim: type, decided: Mapping[str, Any]) -> dict[str, str]:
         "erratum": decided["erratum"],
         "verdict": decided["verdict"],
         "controls": [[each["control"], each["verdict"]] for each in decided["controls"]],
-        "source": inspect.getsource(sys.modules[claim.__module__]),
+        "code": code_digest(claim),
     }
     said = decided["statement"]
     if decided["erratum"]:

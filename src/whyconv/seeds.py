@@ -107,8 +107,10 @@ def page(lines: Sequence[Decided]) -> str:
         "the first run: at most one set in twenty, so none of fewer than twenty, failed in either. Seconds: "
         "one set, controls included; claims share computations, so that the first of a family pays for the "
         "others. *Code*: a digest of the paper's claims and exact mathematics; a claim that was mended has a "
-        "line for each, the last one on sets that the mend had not seen. In brackets: the code of the "
-        "paper's claims has changed since, in this claim or in others.", "",
+        "line for each, the last one on sets that the mend had not seen. A claim that is recorded as "
+        "*undecided* is stable in a weak sense: it was undecided again, from which nothing follows about its "
+        "statement. In brackets: the code of the paper's claims has changed since, in this claim or in "
+        "others.", "",
         "| claim | recorded | code | sets | as recorded | interval | controls | others | seconds | |",
         "|---|---|---|---|---|---|---|---|---|---|",
     ]  # fmt: skip

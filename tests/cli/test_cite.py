@@ -1,8 +1,11 @@
 """``whyconv cite``: id, version and digest of one verdict."""
 
 import json
+from pathlib import Path
 
-from whyconv import __version__, citing, registry
+import pytest
+
+from whyconv import __version__, citing, registry, stress
 from whyconv.deciding import decide
 
 CLAIM = "malach.cor5"
@@ -27,6 +30,24 @@ def test_another_verdict_has_another_digest():
     assert len(digests) == 2
     slower = {**decided, "seconds": 99.0}
     assert citing.claim_cited(claim, slower)["digest"] == citing.claim_cited(claim, decided)["digest"]
+
+
+@pytest.mark.parametrize(
+    ("file", "counts"),
+    [("malach/exact/sizes.py", True), ("whyconv/exact/rank.py", True), ("brutzkus/exact/bounds.py", False)],
+)
+def test_code_beside_a_claim_that_decides_it_is_in_the_digest(monkeypatch, file, counts):
+    claim = registry.find("claim", CLAIM)
+    decided, read, seen = decide(claim), Path.read_bytes, []
+    now = citing.claim_cited(claim, decided)["digest"]
+
+    def changed(path):
+        seen.append(path.as_posix().endswith(file))
+        return read(path) + b"#" * seen[-1]
+
+    monkeypatch.setattr(Path, "read_bytes", changed)
+    monkeypatch.setattr(stress, "_digest_of", stress._digest_of.__wrapped__)
+    assert (citing.claim_cited(claim, decided)["digest"] != now) == counts == any(seen)
 
 
 def test_bad_input(whyconv, tmp_path):

@@ -12,6 +12,7 @@ import pytest
 from in_process import Here
 
 from whyconv import record, registry
+from whyconv.criteria import FRESH
 from whyconv.criteria import file as criterion_file
 from whyconv.errors import UserError
 from whyconv.record import gallery, making, serving
@@ -90,8 +91,16 @@ def test_damage_is_named(made, shelf):
             record.find("brutzkus.fig3a", "quick")
 
 
-def test_claims_take_kept_rows_and_compute_a_few_again(made, here):
+def for_claims(shelf, **changes):
+    """Put what was made where claims look for it, with changes."""
+    kept = replace(record.find("brutzkus.fig3a", "quick"), preset=record.CHECK, **changes)
+    (shelf / "brutzkus.fig3a.check.gz").write_bytes(kept.packed())
+    return kept
+
+
+def test_claims_take_kept_rows_and_compute_a_few_again(made, shelf, here):
     study = made[0].study
+    for_claims(shelf)
     here.known.clear()
     found = serving.measured(study, random.Random(0), here)
     assert found.origin == "kept" and len(here.known) == 4 and len(found.table) == 16
@@ -105,9 +114,44 @@ def test_kept_rows_that_come_out_otherwise_are_not_used(made, shelf, here):
         key: replace(row, result={**row.result, "test_error": row.result["test_error"] + 0.25})
         for key, row in kept.rows.items()
     }
-    (shelf / "brutzkus.fig3a.quick.gz").write_bytes(replace(kept, rows=rows).packed())
+    for_claims(shelf, rows=rows)
     found = serving.measured(made[0].study, random.Random(0), here)
     assert found.origin == "computed" and found.table["test_error"].max() <= 1
+
+
+def test_kept_rows_with_a_failed_one_serve_nothing(made, shelf, here):
+    kept = record.find("brutzkus.fig3a", "quick")
+    one = next(iter(kept.rows))
+    failed = replace(kept.rows[one], status="failed", result={}, error="out of memory")
+    kept = for_claims(shelf, rows={**kept.rows, one: failed})
+    assert not kept.serves(made[0].study)
+    found = serving.measured(made[0].study, random.Random(0), here)
+    assert found.origin == "computed" and len(found.table) == 16
+
+
+@pytest.mark.parametrize("preset", ["broad", record.CHECK])
+def test_a_damaged_file_decides_nothing(made, shelf, here, preset):
+    """Claims read no file but their own, and compute where that one is damaged."""
+    for_claims(shelf)
+    (shelf / f"brutzkus.fig3a.{preset}.gz").write_bytes(b"damaged")
+    found = serving.measured(made[0].study, random.Random(0), here)
+    assert found.origin == ("computed" if preset == record.CHECK else "kept") and len(found.table) == 16
+
+
+@pytest.mark.parametrize("lost", ["all that were chosen", "one that was chosen", "the choice"])
+def test_rows_that_were_not_computed_again_prove_nothing(made, shelf, here, monkeypatch, lost):
+    for_claims(shelf)
+    completed = serving._completed
+
+    def incomplete(study, kept, again, place):
+        table, rows = completed(study, kept, again, place)
+        gone = {"all that were chosen": again, "one that was chosen": set(list(again)[:1])}.get(lost, set())
+        return table, {key: row for key, row in rows.items() if kept is None or key not in gone}
+
+    monkeypatch.setattr(serving, "_completed", incomplete)
+    if lost == "the choice":
+        monkeypatch.setattr(serving, "_chosen", lambda *given: set())
+    assert serving.measured(made[0].study, random.Random(0), here).origin == "computed"
 
 
 @pytest.mark.parametrize("kept", record.everything(), ids=lambda kept: f"{kept.study}.{kept.preset}")
@@ -148,6 +192,35 @@ def test_readme_has_the_table_of_worths():
     index = (ROOT / gallery.FOLDER / "README.md").read_text("utf-8")
     for entry in recorded:
         assert entry.run.answer.replace("|", "\\|") in index
+
+
+def test_the_table_shows_priors_of_the_three_that_were_judged_with_a_control_that_flips():
+    table = gallery.worths(list(gallery.entries()))
+    shown, _, rest = table.partition("<details>")
+    for line in shown.splitlines()[2:]:
+        prior, *_, verdict = line.strip("| ").split(" | ") if line else ("sharing", gallery.MET)
+        assert gallery._of_the_three(prior) and verdict == gallery.MET, line
+    assert len(shown.splitlines()) > 4 and "[`brutzkus.fig3a`]" in shown
+    lines = {name: line for line in rest.splitlines() if (name := line.rpartition("[`")[2].partition("`")[0])}
+    assert lines["brutzkus.conjunction"].endswith("| *fails* |")
+    assert lines["brutzkus.fig4"].endswith("| *consistent*, but the control did not flip: *undecided* |")
+    assert "a second layer" not in shown and "a second layer" in rest and "the theorem's start" in rest
+    assert table.count("| verdict |") == 2
+
+
+def test_pages_say_that_newer_rows_on_seeds_seen_before_confirm_nothing_new(made):
+    kept = record.find("brutzkus.fig3a", "quick")
+    run = record.run_of(kept)
+    assert run.standing.before == 0 and min(point.trial.seed for point in run.points) < FRESH
+    said = gallery._source(run, kept)
+    assert "; 16 rows, all newer" in said and ". But earlier code had run these seeds before" in said
+    assert "confirm nothing new ([fresh seeds](../fresh-seeds.md))" in said
+    later = run.study.model_copy(update={"first_seed": FRESH})
+    fresh = replace(run, study=later, points=later.plan({}))
+    assert gallery._seen(fresh, [FRESH]).startswith(" No run had used these seeds before")
+    old = {key: replace(row, first_at="2020-01-01T00:00:00+00:00") for key, row in run.rows.items()}
+    said = gallery._source(replace(run, rows=old), kept)
+    assert "exploratory" in said and "earlier code" not in said and "No run had" not in said
 
 
 def test_what_a_figure_says_is_not_rounded():

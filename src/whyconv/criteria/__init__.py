@@ -9,7 +9,8 @@ is the SHA-256 of that content without the date; earlier digests stay listed wit
 and compared with the code by a test. Reports say the digest, and how many rows are older than it. The time of
 a row is that of the first attempt at its trial in this store, since a row that is computed again is not new.
 What was seen elsewhere no store can know: a criterion that was changed after a run needs other seeds
-(``first_seed``).
+(``first_seed``), and rows that are made again on the same seeds are newer and yet no news. No run had used
+seeds from :data:`FRESH` on before the criteria were frozen.
 
 Not frozen are the code of ``judge`` (its power and false alarms are simulated,
 :mod:`whyconv.criteria.power`) and the default settings of tasks, networks and learners, which are part of the
@@ -36,6 +37,8 @@ if TYPE_CHECKING:
 
 SHORT = 12
 """Characters of a digest that are shown."""
+FRESH = 20_000
+"""The first of the seeds that were not used before the criteria were frozen (docs/fresh-seeds.md)."""
 
 
 def content(study: type[Study]) -> dict[str, Any]:

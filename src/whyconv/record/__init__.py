@@ -33,6 +33,8 @@ if TYPE_CHECKING:
 SUFFIX = ".gz"
 LARGEST = 5_000_000
 """Bytes of all files together, at most."""
+CHECK = "check"
+"""In place of a preset: the rows that claims measure."""
 
 
 @dataclass(frozen=True)
@@ -80,9 +82,10 @@ class Kept:
         return gzip.compress(text.encode(), 9, mtime=0)
 
     def serves(self, study: Study) -> bool:
-        """Whether these are all rows that the study plans, by the code as it is."""
-        planned = {point.trial.key for point in study.plan(good(self.rows))}
-        return bool(planned) and planned <= self.rows.keys()
+        """Whether these are all rows that the study plans, by the code as it is, and none has failed."""
+        rows = good(self.rows)
+        planned = {point.trial.key for point in study.plan(rows)}
+        return bool(planned) and planned <= rows.keys()
 
 
 def unpacked(content: bytes, name: str) -> Kept:

@@ -13,19 +13,21 @@ from pathlib import Path
 from typing import Any
 
 from whyconv import registry
+from whyconv.criteria import FRESH
 from whyconv.criteria import file as criterion_file
 from whyconv.errors import UserError
 from whyconv.measure.estimate import Estimate
-from whyconv.record import Kept, aged, find, run_of
-from whyconv.record.making import CHECK, CORES, Wanted, all_wanted
+from whyconv.record import CHECK, Kept, aged, find, run_of
+from whyconv.record.making import CORES, Wanted, all_wanted
 from whyconv.report.embedding import files
 from whyconv.runner.folder import write_whole
 from whyconv.runs import Run
 from whyconv.settings import configure
 from whyconv.spec import digest
 from whyconv.studies import Study
-from whyconv.studies.answers import Answer, words
+from whyconv.studies.answers import LOCALITY, Answer, words
 from whyconv.text import count, duration, rough_duration, seeds
+from whyconv.verdict import control_fault
 
 FOLDER = "docs/gallery"
 BEGIN, END = "<!-- made by make gallery -->", "<!-- end -->"
@@ -34,6 +36,9 @@ SHOWN = 12
 """Lines of a table that a page shows."""
 _COORDINATES = re.compile(r' (?:d|points|x|y|x1|x2|y1|y2|cx|cy)="[^"]*"|translate\([^)]*\)')
 _LONG = re.compile(r"-?\d+\.\d\d+")
+MET = "*consistent*"
+"""The verdict of a study whose criterion is met and whose control flips."""
+SHARED, POOLED = "sharing", "pooling"
 WIDTH = 260
 """Of a thumbnail, in pixels."""
 
@@ -154,7 +159,21 @@ def _source(run: Run, kept: Kept) -> str:
     old = f" Made by earlier versions: {'; '.join(aged(run))}." if aged(run) else ""
     return (
         f"{count(len(run.points), 'trial')}, {seeds(used)}, {duration(kept.seconds)} in all on one core "
-        f"({processors}); recorded {kept.made}, digest `{kept.digest[:16]}`. {run.said_of_criterion}{old}"
+        f"({processors}); recorded {kept.made}, digest `{kept.digest[:16]}`. {run.said_of_criterion}"
+        f"{_seen(run, used)}{old}"
+    )
+
+
+def _seen(run: Run, used: list[int]) -> str:
+    """What it means that all rows are newer than the criterion: little, on seeds that had been seen."""
+    if run.standing is None or run.standing.before:
+        return ""
+    link = "[fresh seeds](../fresh-seeds.md)"
+    if min(used) >= FRESH:
+        return f" No run had used these seeds before the criterion was frozen ({link})."
+    return (
+        " But earlier code had run these seeds before the criterion was frozen, so the rows confirm nothing "
+        f"new ({link})."
     )
 
 
@@ -228,18 +247,20 @@ def table(wanted: list[Wanted] | None = None) -> str:
 
 def worths(found: list[Entry]) -> str:
     """What priors are worth by the recorded rows, as README shows it: of each study the first answer on every
-    prior. Of each paper and prior one line is in sight, a factor if there is one; the others unfold.
+    prior. Of each paper and prior one line is in sight, a factor if there is one, if the prior is one of the
+    three and the study's criterion is met and its control flips; the others unfold.
     """
-    said: dict[tuple[str, str], Answer] = {}
-    for entry in found:
-        for answer in entry.run.answers if entry.run and entry.run.judgement else []:
+    said: dict[tuple[str, str], tuple[Run, Answer]] = {}
+    for run in [entry.run for entry in found if entry.run]:
+        for answer in run.answers if run.judgement else []:
             if answer.known:
-                said.setdefault((entry.name, answer.prior), answer)
+                said.setdefault((run.study.name, answer.prior), (run, answer))
     first: dict[tuple[str, str], tuple[str, str]] = {}
-    for name, prior in sorted(said, key=lambda place: said[place].kind != "factor"):
-        first.setdefault((name.partition(".")[0], prior), (name, prior))
-    head = "| prior | worth | in | where | data | study |\n|---|---|---|---|---|---|"
-    lines = {place: _worth(place[0], answer) for place, answer in said.items()}
+    for name, prior in sorted(said, key=lambda place: said[place][1].kind != "factor"):
+        if _of_the_three(prior) and _verdict_word(said[name, prior][0]) == MET:
+            first.setdefault((name.partition(".")[0], prior), (name, prior))
+    head = "| prior | worth | in | where | data | study | verdict |\n|---|---|---|---|---|---|---|"
+    lines = {place: _worth(*pair) for place, pair in said.items()}
     shown = [line for place, line in lines.items() if place in first.values()]
     rest = [line for place, line in lines.items() if place not in first.values()]
     if rest:
@@ -248,9 +269,32 @@ def worths(found: list[Entry]) -> str:
     return "\n".join([head, *shown])
 
 
-def _worth(name: str, answer: Answer) -> str:
+def _of_the_three(prior: str) -> bool:
+    """Whether a prior is locality, sharing or pooling, or several of them, in whatever amount or place.
+
+    >>> _of_the_three("locality, sharing and pooling"), _of_the_three("weight sharing by 20")
+    (True, True)
+    >>> _of_the_three("sharing, with pooling"), _of_the_three("a second layer")
+    (True, False)
+    """
+    name = re.split(r":| by |, with", prior)[0].replace("weight sharing", SHARED)
+    return set(re.split(", | and ", name)) <= {LOCALITY, SHARED, POOLED}
+
+
+def _verdict_word(run: Run) -> str:
+    """The verdict of a judged run, and if its control did not flip, that."""
+    assert run.judgement is not None
+    control = run.judgement.control.verdict
+    fault = control_fault(run.verdict, control)
+    return f"*{run.verdict}*" + (f", but the control did not flip: *{control}*" if fault else "")
+
+
+def _worth(run: Run, answer: Answer) -> str:
+    name = run.study.name
     link = f"[`{name}`]({FOLDER}/{name}.md)"
-    parts = (answer.prior, answer.amount, words(answer.unit), answer.range, answer.data, link)
+    parts = (
+        answer.prior, answer.amount, words(answer.unit), answer.range, answer.data, link, _verdict_word(run),
+    )  # fmt: skip
     return f"| {' | '.join(parts)} |"
 
 

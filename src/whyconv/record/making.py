@@ -16,7 +16,7 @@ from pathlib import Path
 from whyconv import registry
 from whyconv.criteria import file as criterion_file
 from whyconv.errors import UserError
-from whyconv.record import LARGEST, SUFFIX, Kept, everything, find, name_of
+from whyconv.record import CHECK, LARGEST, SUFFIX, Kept, everything, find, name_of
 from whyconv.runner.coordinator import complete
 from whyconv.runner.events import Options
 from whyconv.runner.folder import write_whole
@@ -31,8 +31,6 @@ LONGEST = 90 * 60.0
 """Seconds that the forecast of a recorded preset gives on :data:`CORES` cores, at most."""
 CORES = 2
 ALSO = (("malach.fig3", "mnist"), ("malach.fig4", "mnist"))
-CHECK = "check"
-"""In place of a preset: the rows that claims measure."""
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,22 @@
 """Kept rows in place of trials, for claims that measure: a few are computed again each time.
 
-Kept rows are used only if their keys are those that the code plans now, so if specification, seed, versions
-and data are the same. Of these, one of every arm is chosen at random and computed again. If one comes out
-otherwise (to the byte in the environment it was made in, to :data:`CLOSE` elsewhere), none is used.
+They are in one file, ``<study>.check.gz``; no other is read. Kept rows are used only if their keys are those
+that the code plans now, so if specification, seed, versions and data are the same, and if none has failed. Of
+these, one of every arm is chosen at random and computed again. If one comes out otherwise (to the byte in the
+environment it was made in, to :data:`CLOSE` elsewhere), or not at all, none is used. Nor is any of a damaged
+file: the trials are then computed.
 """
 
 from __future__ import annotations
 
 import random
 from dataclasses import dataclass
-from functools import partial
 from math import isclose
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
 
-from whyconv.record import everything
+from whyconv.errors import UserError
+from whyconv.record import CHECK, find
 from whyconv.runner import environment
 from whyconv.runner.coordinator import complete
 from whyconv.runner.store import Store
@@ -45,11 +47,11 @@ class Measured:
 
 def measured(study: Study, chance: random.Random | None = None, place: Place | None = None) -> Measured:
     """All trials of a study: from kept rows where they match, else computed."""
-    kept = next(filter(partial(_is_of, study), everything(study.name)), None)
-    if kept is not None and kept.serves(study):
+    kept = _kept(study)
+    if kept is not None:
         again = _chosen(study, kept, chance or random.SystemRandom())
         table, rows = _completed(study, kept, again, place)
-        if all(_same(kept.rows[key], rows[key]) for key in again & rows.keys()):
+        if again and again <= rows.keys() and all(_same(kept.rows[key], rows[key]) for key in again):
             return Measured(table, "kept")
     return Measured(_completed(study, None, set(), place)[0], "computed")
 
@@ -62,8 +64,15 @@ def _chosen(study: Study, kept: Kept, chance: random.Random) -> set[str]:
     return {chance.choice(keys) for keys in of_arm.values()}
 
 
-def _is_of(study: Study, kept: Kept) -> bool:
-    return to_json(dict(kept.settings)) == to_json(study.canonical())
+def _kept(study: Study) -> Kept | None:
+    """The kept rows of just this study that serve it; None if there are none, or if they are damaged."""
+    try:
+        kept = find(study.name, CHECK)
+    except UserError:
+        return None
+    if kept is None or to_json(dict(kept.settings)) != to_json(study.canonical()):
+        return None
+    return kept if kept.serves(study) else None
 
 
 def _completed(
