@@ -5,10 +5,10 @@
 Each commit is cloned and installed into its own virtual environment (about two minutes each, not timed).
 Then, in turn: the four studies of the paper's first demo with an empty and a filled compilation cache; fig3b
 again, and with another noise, which changes no shape; fig3a, quick and at the paper's sizes, cold and warm;
-``check all``; the first answer of ``whyconv run brutzkus.fig3a`` with an empty cache; 10,000 trivial trials. At last
-``bench/fig3a.py`` of the second commit beside PyTorch eager, which is installed there. About 25 minutes on
-two quiet cores; ``--quick`` leaves out the paper's sizes (15 minutes). Wall and processor seconds; nothing
-else should run: a ``*`` marks what shared the processors. Everything is appended to
+``check all``; the first answer of ``whyconv run brutzkus.fig3a`` with an empty cache; 10,000 trivial trials.
+At last ``bench/fig3a.py`` of the second commit beside PyTorch eager, which is installed there. About 25
+minutes on two quiet cores; ``--quick`` leaves out the paper's sizes (15 minutes). Wall and processor seconds;
+nothing else should run: a ``*`` marks what shared the processors. Everything is appended to
 bench/results/DATE-PROCESSOR.json, whatever fails later.
 """
 
