@@ -15,6 +15,7 @@ from whyconv.auditing.keeping import keep
 from whyconv.auditing.phases import MAJORITY, PERMUTED_FCN
 from whyconv.auditing.result import PRIORS
 from whyconv.auditing.results import FEWEST, result
+from whyconv.auditing.rounds import least_step, whole_rounds
 from whyconv.execution import execute
 from whyconv.networks import Network
 from whyconv.paths import run_folder, use_run_folder
@@ -22,6 +23,7 @@ from whyconv.runner.coordinator import complete
 from whyconv.runner.events import Options
 from whyconv.runner.recompute import recompute
 from whyconv.spec import build
+from whyconv.tasks._splits import split
 from whyconv.trial import Row
 
 
@@ -79,6 +81,23 @@ def test_a_permuted_fcn_that_seems_better_is_a_false_alarm():
     )
     found = result(study, points, rows)
     assert found.controls[0].fine is False and any("false alarm" in text for text in found.warnings)
+
+
+def test_an_error_in_the_smallest_class_moves_a_balanced_error_most():
+    chance = np.random.default_rng(0)
+    for rare in (24, 60, 1):
+        y = chance.permutation((np.arange(300) < rare) + 2 * (np.arange(300) >= 200))
+        dataset = Dataset(
+            "d", chance.standard_normal((300, 1, 12, 1)).astype(np.float32), y, ("a", "b", "c"), "series"
+        )
+        tests = [split(y, None, 300, 75, np.random.default_rng(seed)).test for seed in range(40)]
+        fewest = max(1, min(np.bincount(y[rows], minlength=3).min() for rows in tests))
+        step = least_step(designed(dataset, metric="balanced"))
+        assert 1 / (3 * (fewest + 1)) <= step <= 1 / (3 * fewest), (
+            "the smallest class, up to one by the split"
+        )
+        assert least_step(designed(dataset, metric="error")) == 1 / 75
+    assert whole_rounds(designed(dataset, metric="balanced"), [], {}).grain == step == 1 / 3
 
 
 def test_only_whole_rounds_count_and_few_give_no_factor():

@@ -1,17 +1,23 @@
 """Every check of an audit fails on something that it must notice."""
 
+import json
+
+import numpy as np
 import pytest
 from test_audit import falling, made_up, small
 
 from whyconv.auditing.arms import BAG, CNN, FCN, LCN
 from whyconv.auditing.controls import all_controls
-from whyconv.auditing.phases import PERMUTED_BEST, SHUFFLED
+from whyconv.auditing.phases import PERMUTED_BEST, PERMUTED_FCN, SHUFFLED
 from whyconv.auditing.result import Order
 from whyconv.auditing.results import result
 from whyconv.auditing.rounds import whole_rounds
+from whyconv.cli.audit_screen import screen
+from whyconv.report.audit_page import render
 
 HERE = Order("matters", 0.05, 0.1, 0.4, 39)
 THERE = Order("matters", 0.05, 0.4, 0.1, 39)
+UNJUDGED = Order("not judged", why="no random orders were asked for")
 UNSEEN = Order("not seen", 0.5, 0.2, 0.2, 39)
 
 
@@ -44,6 +50,9 @@ def checked(order, winner, lost, arms=(FCN, LCN)):
         (UNSEEN, -0.1, False, "does not explain"),
         (THERE, -0.1, True, "better on permuted places, as networks are"),
         (THERE, 0.0, True, "about as good"),
+        (THERE, 0.1, False, "random orders do better in the order test"),
+        (UNJUDGED, 0.0, True, "about as good"),
+        (UNJUDGED, 0.1, None, "not decided"),
         (HERE, -0.0005, None, "not decided"),
     ],
 )
@@ -59,6 +68,42 @@ def test_a_winner_that_is_blind_to_the_order_must_not_change(winner):
     for lost in (0.1, -0.1):
         found = checked(UNSEEN, winner, lost, arms)
         assert found.fine is False and "blind" in found.says
+
+
+def unsure(worse):
+    """An audit whose FCN is ``worse`` on permuted places with all examples; sizes below tell nothing."""
+
+    def error(labels, seed):
+        if labels["arm"] == PERMUTED_FCN and labels["m"] == 600:
+            return 0.3 + worse + 0.001 * (seed % 3)
+        chance = np.random.default_rng([seed, labels["m"], len(labels["arm"])])
+        if LCN in labels["arm"]:
+            return 0.2
+        return 0.3 if labels["m"] == 600 else 0.35 + 0.3 * chance.uniform(-1, 1)
+
+    _, study = small(count=800, sizes=(150, 300, 600), seeds=5, arms=(FCN, LCN))
+    found = result(study, *made_up(study, error))
+    return found, next(each for each in found.controls if each.name == PERMUTED_FCN)
+
+
+def test_a_permuted_fcn_whose_interval_has_no_ends_is_not_decided():
+    found, check = unsure(0.0)
+    assert (check.low, check.high, check.fine) == (None, None, None) and "not decided" in check.says
+    text = "\n".join(screen(found))
+    assert "Check undecided: permuted FCN" in text and "[open, open]" in text
+    assert not any(
+        "permuted FCN" in line and " ok" in line.partition("permuted FCN")[2] for line in screen(found)
+    )
+    told = json.loads(json.dumps(found.to_json(), allow_nan=False))["controls"][0]
+    assert told["name"] == PERMUTED_FCN and told["fine"] is None
+    row = render(found, "whyconv audit").partition(f"<td>{PERMUTED_FCN}</td>")[2].partition("</tr>")[0]
+    assert "badge undecided" in row and "both ends are open" in row
+
+
+def test_a_permuted_fcn_that_is_surely_worse_is_a_false_alarm_whatever_its_interval():
+    found, check = unsure(0.05)
+    assert (check.low, check.high) == (None, None)
+    assert check.fine is False and any("false alarm" in text for text in found.warnings)
 
 
 def test_a_failed_check_is_a_warning():

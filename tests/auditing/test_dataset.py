@@ -4,12 +4,20 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from whyconv.auditing.dataset import from_arrays
+from whyconv.auditing.dataset import BadData, from_arrays
 
 RNG = np.random.default_rng(1)
 N = 120
 X = RNG.standard_normal((N, 24))
 Y = np.arange(N) % 3
+
+
+def test_columns_of_one_name_are_refused_in_a_sentence():
+    frame = pd.DataFrame(X[:, :3], columns=["a", "b", "a"])
+    with pytest.raises(BadData, match="2 columns are named 'a'; give each its own name"):
+        from_arrays(frame, Y)
+    with pytest.raises(BadData, match="2 columns are named '1'"):
+        from_arrays(pd.DataFrame(X[:, :2], columns=[1, "1"]), Y)
 
 
 class Wrapped:

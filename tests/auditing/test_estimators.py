@@ -332,6 +332,16 @@ def test_categories_that_were_not_there_are_refused_in_a_sentence(tmp_path):
         np.testing.assert_array_equal(each.predict_proba(frame), fitted.predict_proba(frame))
 
 
+def test_columns_of_one_name_are_refused_in_a_sentence():
+    frame, y = colours()
+    twice = pd.concat([frame, frame["colour"]], axis=1)
+    with pytest.raises(BadData, match="2 columns are named 'colour'; give each its own name"):
+        ConvClassifier(**QUICK).fit(twice, y)
+    fitted = ConvClassifier(**QUICK).fit(frame, y)
+    with pytest.raises(BadData, match="2 columns are named 'colour'"):
+        fitted.predict(twice)
+
+
 def test_series_of_unequal_lengths_are_refused_in_a_sentence():
     series = [np.zeros(4 + number % 2) for number in range(40)]
     for given in (series, np.array(series, object), [list(each) for each in series]):

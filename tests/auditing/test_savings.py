@@ -92,6 +92,13 @@ def test_what_would_decide_is_rounds_or_examples():
     assert "more examples" in far
 
 
+def test_rounds_that_agree_exactly_promise_no_more_than_the_grain_allows():
+    without, given = np.full((5, 1), 0.105), np.full((5, 1), 0.1)
+    p = corrected.p_value(without[:, 0] - given[:, 0], 1 / 3, 1 / 67)
+    assert "more examples" in savings.what_would_decide(without, given, 1 / 3, min(1, 3 * p), p, 1 / 67)
+    assert "rounds in all" in savings.what_would_decide(without + 0.03, given, 0.01, 0.1, 0.1, 1 / 67)
+
+
 def test_no_more_rounds_are_promised_than_an_audit_has():
     noise = np.random.default_rng(0).standard_normal((5, 1))
     noise, zero = noise - noise.mean(), np.zeros((5, 1))

@@ -154,5 +154,18 @@ def test_a_gap_that_does_not_exist_is_counted_apart():
 def test_tables_count_and_have_intervals():
     lines = [{"kind": "wine", "verdict": "matters"}, *({"kind": "wine", "verdict": "not seen"},) * 9]
     assert "| wine | 1 of 10 [0.00, 0.45] |" in shuffled_run.table(lines)
-    found = permuted_run.table([{"kind": "bag", "fine": True}, {"kind": "noise", "fine": False}])
-    assert "| all | 1 of 2 [" in found and "| bag | 1 of 1 [" in found
+    held = [
+        {"kind": "bag", "fine": None, "low": None, "high": None},
+        {"kind": "bag", "fine": False, "low": 0.9, "high": None},
+        {"kind": "noise", "fine": True, "low": 1.1, "high": None},
+    ]
+    found = permuted_run.table(held)
+    assert "| all | 2 of 3 [" in found and "| bag | 2 of 2 [" in found, "by the interval, not by the check"
+    assert "| noise | 0 of 1 [" in found
+
+
+def test_coverage_meets_its_criterion_where_the_intervals_overlap():
+    assert [coverage_run.met(hits, 200) for hits in (153, 192, 200)] == [False, True, True]
+    assert not coverage_run.met(1000, 1000), "too careful for certain"
+    text = (DOCS / "audit-planted.md").read_text("utf-8")
+    assert [text.count(f" | {word} | ") for word in ("met", "missed")] == [5, 3]

@@ -37,15 +37,18 @@ def all_controls(
 
 
 def _permuted_fcn(rounds: Rounds) -> Control:
-    """An FCN cannot see the order: what permuting it saves must be 1."""
+    """An FCN cannot see the order: what permuting it saves must be 1. Two open ends say nothing."""
     if FCN not in rounds.errors or len(rounds.sizes) < 2:
         return Control(PERMUTED_FCN, "not made: the FCN was left out, or there is one size only", None)
     sizes = np.array(rounds.sizes)
     found = saving(rounds.errors[FCN], rounds.errors[PERMUTED_FCN], sizes, rounds.ratio, grain=rounds.grain)
-    fine = found.low <= 1 <= found.high
+    fine: bool | None = True
     says = "permuted FCN: as good as the FCN, as it must be"
-    if not fine:
+    if not found.low <= 1 <= found.high or found.p <= CERTAIN:
+        fine = False
         says = "false alarm: the permuted FCN seems to differ from the FCN; trust no saving of this audit"
+    elif found.low == 0 and np.isinf(found.high):
+        says, fine = "whether it is as good as the FCN is not decided: both ends are open", None
     value = None if np.isnan(found.value) else found.value
     high = None if np.isinf(found.high) else found.high
     error = float(rounds.at_full(PERMUTED_FCN).mean())
@@ -56,8 +59,8 @@ def _permuted_best(rounds: Rounds, winner: str, order: Order) -> Control:
     """The winner of tuning on permuted places: worse exactly if it uses the order.
 
     An FCN and the bag are blind to it and must not change. Any other winner must be worse on permuted places
-    if the order test says that order matters because it is better as it is, and must not be better for
-    certain unless that test said so.
+    if the order test says that order matters because it is better as it is. For certain it must be neither
+    better nor worse unless that test said so; without an answer of that test, being worse decides nothing.
     """
     errors = rounds.at_full(PERMUTED_BEST)
     lost = errors - rounds.at_full(winner)
@@ -82,6 +85,12 @@ def _permuted_best(rounds: Rounds, winner: str, order: Order) -> Control:
         )
     elif mean < 0 and p <= CERTAIN:
         says = f"{winner} is better on permuted places, as networks are by the order test"
+    elif p <= CERTAIN and order.verdict == "not judged":
+        says = f"{winner} loses on permuted places; whether order matters is not decided, nor judged"
+        fine = None
+    elif p <= CERTAIN:
+        says = f"{winner} loses on permuted places, though random orders do better in the order test"
+        fine = False
     else:
         says = f"{winner} is about as good on permuted places, as it must be where order is of no use"
     return _told(PERMUTED_BEST, says, fine, rounds, errors)

@@ -10,7 +10,8 @@ over S rounds
 instead of s^2 / S. ``ratio`` is n_test / n_train throughout.
 
 Errors of n test examples are multiples of 1/n, so a few rounds may agree exactly, and s would be 0. It is
-therefore taken as at least ``grain`` = 1/n: as if one round had one example more wrong.
+therefore taken as at least ``grain`` = 1/n: as if one round had one example more wrong. Of a balanced error
+that example is one of the smallest class, and ``grain`` = 1/(classes * examples of that class in the test).
 """
 
 from __future__ import annotations

@@ -100,8 +100,6 @@ def _columns_taken(X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
         if isinstance(given, str):
             if given not in names:
                 raise BadData(f"there is no column {given!r}; columns like it: {nearest(given, names)}.")
-            if names.count(given) > 1:
-                raise BadData(f"{names.count(given)} columns are named {given!r}; give each its own name.")
             taken.append(given)
             values.append(X.iloc[:, names.index(given)])
         else:

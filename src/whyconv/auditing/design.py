@@ -57,6 +57,7 @@ def designed(
         "data_name": dataset.name,
         "kind_of_grid": dataset.grid,
         "metric": chosen_metric(dataset, metric),
+        "rarest": 0 if real else int(np.bincount(dataset.y, minlength=labels).min()),
         "sizes": doubling(task.most(False), max(LEAST, 2 * labels)),
         "arms": chosen_arms(arms),
         "windows": windows(dataset.shape),

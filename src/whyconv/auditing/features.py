@@ -69,10 +69,16 @@ def features_of(
 
 
 def frame_of(X: Any) -> Any:
-    """A frame of pandas, from one of Polars or Arrow too; None for everything else."""
+    """A frame of pandas, from one of Polars or Arrow too, without equal names; None for all else."""
     if not hasattr(X, "columns"):
         return None
-    return X if hasattr(X, "iloc") else X.to_pandas() if hasattr(X, "to_pandas") else None
+    frame = X if hasattr(X, "iloc") else X.to_pandas() if hasattr(X, "to_pandas") else None
+    if frame is not None:
+        names = pd.Series([str(name) for name in frame.columns], dtype=object)
+        if (again := names[names.duplicated()]).size:
+            count, name = int((names == again.iloc[0]).sum()), again.iloc[0]
+            raise BadData(f"{count} columns are named {name!r}; give each its own name.")
+    return frame
 
 
 def array_of(given: Any, name: str) -> NDArray:

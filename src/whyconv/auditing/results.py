@@ -233,7 +233,7 @@ def _saving(
         _finite(factor.value),
         factor.low or None,
         _finite(factor.high),
-        what_would_decide(a, b, rounds.ratio, p, factor.p) if verdict == "undecided" else "",
+        what_would_decide(a, b, rounds.ratio, p, factor.p, rounds.grain) if verdict == "undecided" else "",
         **measured,
     )
 

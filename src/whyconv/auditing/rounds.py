@@ -80,6 +80,12 @@ def whole_rounds(study: Audit, points: Sequence[Point], rows: Mapping[str, Row])
     full = {
         name: [cells[seed, last] for seed in done if (seed, last) in cells] for name, cells in found.items()
     }
-    test = study.task.test
-    counted = study.metric in ("error", "balanced")
-    return Rounds(tuple(done), sizes, errors, full, study.column, test / last, 1 / test if counted else 0.0)
+    return Rounds(tuple(done), sizes, errors, full, study.column, study.task.test / last, least_step(study))
+
+
+def least_step(study: Audit) -> float:
+    """By how much one more error moves the outcome; that of a balanced error, one in the smallest class."""
+    task = study.task
+    if study.metric == "balanced" and study.rarest:
+        return 1 / (task.labels * max(1, study.rarest * task.test // task.count))
+    return 1 / task.test if study.metric in ("error", "balanced") else 0.0

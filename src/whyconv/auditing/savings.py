@@ -22,7 +22,7 @@ from __future__ import annotations
 import math
 from typing import Literal, NamedTuple
 
-from whyconv.auditing.corrected import Spread, floored, interval, p_value, quantile
+from whyconv.auditing.corrected import Spread, floored, interval, p_value, quantile, spread
 from whyconv.lazy import np
 from whyconv.measure.crossing import limits
 
@@ -154,12 +154,14 @@ def decided(factor: Factor, adjusted: float) -> Decision:
     return "no difference" if SAME[0] <= factor.low and factor.high <= SAME[1] else "undecided"
 
 
-def what_would_decide(without: np.ndarray, given: np.ndarray, ratio: float, adjusted: float, p: float) -> str:
+def what_would_decide(
+    without: np.ndarray, given: np.ndarray, ratio: float, adjusted: float, p: float, grain: float = 0.0
+) -> str:
     """Why a saving is undecided, and what would decide it: rounds, as far as they help, or examples."""
     difference = without[:, -1] - given[:, -1]
-    rounds, spread = len(difference), float(difference.std(ddof=1))
+    rounds, apart = len(difference), spread(difference, grain)
     level = 1 - ALPHA * (p / adjusted if adjusted > 0 else 1.0)
     for more in range(rounds + 1, MOST_ROUNDS + 1):
-        if abs(float(difference.mean())) > quantile(more, ratio, level) * spread / math.sqrt(more):
+        if abs(float(difference.mean())) > quantile(more, ratio, level) * apart / math.sqrt(more):
             return f"about {more} rounds in all would decide it if this goes on; give more minutes"
     return "the arms are too close for these data: more examples would decide it, more rounds would not"

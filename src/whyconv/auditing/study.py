@@ -63,6 +63,8 @@ class Audit(Study, name="audit"):
     data_name: str = "data"
     kind_of_grid: str = "series"
     metric: str = "error"
+    rarest: int = Field(0, ge=0)
+    """Examples of the smallest class; 0: not known, or none."""
     sizes: tuple[int, ...] = Field(min_length=1)
     arms: tuple[str, ...] = USUAL
     windows: tuple[int, ...] = (3,)
