@@ -31,7 +31,7 @@ def test_it_nests_and_loads_nothing(text):
 
 
 def test_the_answers_come_in_the_order_of_the_questions(text):
-    words = " ".join(Outline(text).words)
+    words = " ".join(" ".join(Outline(text).words).split())
     places = [
         words.index(each)
         for each in (
