@@ -128,3 +128,9 @@ def test_progress_is_a_line_now_and_then_elsewhere(monkeypatch, capsys):
     assert (
         capsys.readouterr().err == "order  50%, 30 s left\ntuning  50%, 30 s left\ntuning  50%, 30 s left\n"
     )
+
+
+def test_what_all_three_save_together_is_in_the_lead_also_without_an_upper_end():
+    open_above = replace(digits().savings[3], factor=None, low=4.0, high=None, needed=None, instead_of=None)
+    told = " ".join(lead(replace(digits(), savings=(*digits().savings[:3], open_above))))
+    assert "Together they are worth a factor of at least 4.0 in examples." in told

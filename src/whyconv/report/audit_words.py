@@ -199,6 +199,8 @@ def lead(result: Result) -> Iterator[str]:
     together = by_name["together"]
     if trade := traded(together):
         yield f"Together they need {trade}."
+    elif together.verdict in ("saves", "costs"):
+        yield f"Together they are worth a factor of {saved(together, '')} in examples."
     if not parts and by_name["locality"].why:
         yield f"Nothing else was judged: {by_name['locality'].why.rstrip('.')}."
 
