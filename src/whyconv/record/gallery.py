@@ -210,7 +210,7 @@ def index(found: list[Entry], wanted: list[Wanted]) -> str:
     """The page with a thumbnail and the answer of every study."""
     lines = [
         "# Gallery",
-        "Every study with its answer, from the rows that come with the package. Made by `make gallery` from "
+        "Every study, with its answer where its rows come with the package. Made by `make gallery` from "
         "`make record`; nothing here was written by hand.",
         "| study | answer |\n|---|---|\n" + "\n".join(map(_line, found)),
         "## What is recorded",
