@@ -61,7 +61,7 @@ def merge(target: str | Path, sources: Iterable[str | Path]) -> Merged:
                     raise UserError(
                         f"the row {key} of {folder} differs from the one in "
                         f"{origin.get(key, target)}, though key and environment are the same; run "
-                        " whyconv verify --deep on both to find the wrong one."
+                        "whyconv verify --deep on both to find the wrong one."
                     )
         for contents in others:
             store.adopt(contents)
