@@ -15,6 +15,7 @@ from whyconv.runner.cluster import nodes, seats
 from whyconv.runner.cluster.chunks import MOST
 from whyconv.runner.cluster.members import SILENT_SECONDS, Members
 from whyconv.runner.cluster.place import AGAIN_SECONDS, DaskPlace
+from whyconv.runner.cluster.results import Results
 from whyconv.runner.pool import LOG, Errand
 
 GOOD, BAD = "tcp://good:1", "tcp://bad:1"
@@ -26,7 +27,7 @@ class Client:
     def __init__(self):
         about = {"nthreads": 1, "status": "running", "last_seen": 1000.0}
         self.workers = {GOOD: dict(about), BAD: dict(about)}
-        self.sent, self.bytes = [], 0
+        self.sent, self.bytes, self.questions = [], 0, []
 
     def scheduler_info(self, n_workers):
         return {"services": {}}
@@ -45,6 +46,11 @@ class Client:
         self.bytes += len(order)
         return future
 
+    def fetch(self, names):
+        """Asked for results; the test answers."""
+        self.questions.append((names, answer := Future()))
+        return answer
+
     def cancel(self, futures, force):
         pass
 
@@ -60,6 +66,7 @@ def client():
 @pytest.fixture
 def place(client, tmp_path, monkeypatch):
     monkeypatch.setattr(Members, "_ask", lambda self: client.asked())
+    monkeypatch.setattr(Results, "_ask", lambda self, names: client.fetch(names))
     place = DaskPlace(client, "tcp://scheduler:1")
     place.begin(Errand(tmp_path, 10.0, execute=EXECUTE), 1)
     place._members.look()
@@ -79,6 +86,18 @@ def result(*ended, printed=""):
 
 
 REFUSED = {"refused": "lacks data"}
+
+
+def end(place, *chunks):
+    for each in chunks:
+        each.future.status = "finished"
+        place._ended.put(each.name)
+
+
+def answer(client, results):
+    """Answer the only question that asks for these chunks."""
+    (found,) = [found for names, found in client.questions if set(names) == set(results) and not found.done()]
+    found.set_result({"status": "OK", "data": results})
 
 
 def waiting(place):
@@ -107,14 +126,100 @@ def test_a_full_chunk_is_a_small_message(place, client):
 def test_all_chunks_of_a_worker_that_refuses_are_put_back(place, client):
     """Also those whose results came together with the first refusal."""
     chunks = [chunk(place, key, address=BAD) for key in "ab"]
-    for each in chunks:
-        each.future.status = "finished"
-        place._ended.put(each.name)
-    client.sync = lambda *_, **__: [REFUSED, REFUSED]
+    end(place, *chunks)
+    assert place._collect(0.0) == []
+    answer(client, {each.name: REFUSED for each in chunks})
     assert place._collect(0.0) == []
     assert place._members.threads == {GOOD: 1} and waiting(place) == {"a", "b"}
     (note,) = place.standing().notes
     assert "bad:1 lacks data" in note
+
+
+def test_a_worker_that_does_not_answer_holds_up_no_other(place, client):
+    stuck, good = chunk(place, "a", address=BAD), chunk(place, "b")
+    end(place, stuck, good)
+    assert place.wait(0.0) == []
+    answer(client, {good.name: result(("b", "ok"))})
+    began = time.monotonic()
+    assert [each.key for each in place.wait(10.0)] == ["b"]  # woken by the answer
+    later, behind = chunk(place, "c"), chunk(place, "d", address=BAD)
+    end(place, later, behind)
+    assert place.wait(0.0) == []
+    assert [names for names, _ in client.questions] == [[stuck.name], [good.name], [later.name]]
+    answer(client, {later.name: result(("c", "ok"))})
+    assert [each.key for each in place.wait(0.0)] == ["c"]
+    del client.workers[BAD]
+    place._members._looked = 0
+    client.sent.clear()
+    assert place.wait(0.0) == [] and time.monotonic() - began < 5.0
+    assert client.questions[0][1].cancelled() and len(client.questions) == 3
+    (sent,) = client.sent
+    assert sent[1] == GOOD and sent[2][0] in "ad" and place.unfinished == 2
+
+
+@pytest.mark.parametrize("how", ["told", "raised"])
+def test_only_the_chunks_of_a_worker_that_could_not_be_asked_are_asked_for_again(place, client, how):
+    lost, good = chunk(place, "a", address=BAD), chunk(place, "b")
+    end(place, lost, good)
+    assert place._collect(0.0) == []
+    if how == "told":
+        client.questions[0][1].set_result({"status": "error", "keys": [lost.name]})
+    else:
+        client.questions[0][1].set_exception(OSError("closed"))
+    assert place._collect(0.0) == [] and place._again == [lost.name] and not place._backlog
+    place._asked = 0.0
+    assert place._collect(0.0) == []
+    answer(client, {lost.name: result(("a", "ok"))})
+    answer(client, {good.name: result(("b", "ok"))})
+    assert {each.key for each in place._collect(0.0)} == {"a", "b"}
+
+
+def test_outcomes_that_came_before_an_error_are_given_out_first(place, client):
+    """Whatever ends the run: a refusal, a chunk that cannot be run, a result that cannot be read."""
+    del client.workers[BAD]
+    place._members._looked = 0
+    place._members.look()
+    cannot, refused, good = chunk(place, "a"), chunk(place, "b"), chunk(place, "c")
+    end(place, refused, good)
+    assert place._collect(0.0) == []
+    cannot.future.status, cannot.future.exception = "error", lambda: RuntimeError("no such function")
+    place._ended.put(cannot.name)
+    answer(client, {refused.name: REFUSED, good.name: result(("c", "ok"))})
+    assert [each.key for each in place.wait(0.0)] == ["c"]
+    for _ in range(2):
+        with pytest.raises(UserError, match=r"could not run trials \(.*no such function\); every row ack"):
+            place.wait(0.0)
+    place.clear()
+    assert place.wait(0.0) == []
+
+
+def test_a_result_that_cannot_be_read_is_an_error(place, client):
+    end(place, chunk(place, "a"))
+    assert place.wait(0.0) == []
+    client.questions[0][1].set_exception(ValueError("no pickle"))
+    with pytest.raises(
+        UserError, match=r"could not be fetched from tcp://scheduler:1 \(.*no pickle\); every row"
+    ):
+        place.wait(0.0)
+
+
+def test_a_trial_that_a_worker_died_of_travels_alone(place, client):
+    """Also as the second one: nothing else is to die with it."""
+    for _ in range(2):
+        place._pace.learn("a", 0.01)
+    lost = chunk(place, "x", address=BAD)
+    place._drop(lost)
+    place._lost(lost)
+    back = chunk(place, *"abc", address=BAD)
+    place._drop(back)
+    place._put_back(back)
+    for key in "defgh":
+        place.submit(key, {}, "a")
+    client.sent.clear()
+    while place._backlog:
+        place._send(GOOD)
+    assert [keys for _, _, keys in client.sent if "x" in keys] == [["x"]]
+    assert client.sent[0][2] == ["a", "b", "c"]
 
 
 def test_a_worker_that_fails_again_and_again_is_used_no_more(place):

@@ -101,7 +101,8 @@ def test_two_others_that_contradict_each_other_are_refused(tmp_path):
     folders = [
         made(tmp_path / name, row(trial(), result={"value": v})) for name, v in (("b", 0.1), ("c", 0.2))
     ]
-    with pytest.raises(UserError, match="differs from the one in"):
+    said = f"of {folders[1]} differs from the one in {folders[0]}, though key and .* same; run whyconv verify"
+    with pytest.raises(UserError, match=said):
         merge(made(tmp_path / "a", row(trial(seed=1))), folders)
     assert stored(tmp_path / "a").rows().keys() == {trial(seed=1).key}
 

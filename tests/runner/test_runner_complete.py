@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from contextlib import closing, nullcontext
 from types import SimpleNamespace
 
 import pytest
@@ -24,7 +25,7 @@ from runner_fakes import (
 )
 
 from whyconv.errors import UserError
-from whyconv.runner import child, environment, pool
+from whyconv.runner import child, coordinator, environment, pool
 from whyconv.runner.coordinator import complete
 from whyconv.runner.events import Finished, Interrupted, Planned, Tick, TrialFailed
 from whyconv.runner.reasons import Reasons
@@ -400,6 +401,28 @@ def test_interrupting_keeps_rows_and_counts_them(tmp_path):
     assert signal.getsignal(signal.SIGINT) is before
     with Store.read(tmp_path) as store:
         assert len(store.rows()) == 3
+
+
+def test_an_interrupt_just_when_rows_wait_to_be_written_loses_none(tmp_path, monkeypatch):
+    """Pressed at the worst moment: after it was decided whether to write, before the run looks once more."""
+    place, ended, asked = pool.Pool(), [], [0]
+
+    def wait(seconds, original=place.wait):
+        asked[0] = 0
+        ended.extend(found := original(seconds))
+        return found
+
+    def interrupted():
+        asked[0] += 1
+        return len(ended) >= 3 and asked[0] > 1
+
+    monkeypatch.setattr(place, "wait", wait)
+    monkeypatch.setattr(coordinator.system, "deferred_interrupt", lambda: nullcontext(interrupted))
+    monkeypatch.setattr(coordinator._Batch, "patience", 0.01)  # not time to write
+    with closing(place), pytest.raises(Interrupted):
+        complete(FakeGrid(seeds=4), tmp_path, options(workers=1), place=place)
+    with Store.read(tmp_path) as store:
+        assert store.rows().keys() == {each.key for each in ended}
 
 
 def test_an_interrupt_while_planning_is_told_the_same_way(tmp_path):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
 Job = Mapping[str, Any]
@@ -58,10 +58,14 @@ class Backlog:
                 kinds.pop(kind, None)
         return job
 
-    def further(self, worker: Hashable, kind: str, most: int) -> list[Job]:
-        """Up to so many more jobs of the kind that this worker has just taken."""
+    def further(
+        self, worker: Hashable, kind: str, most: int, alone: Callable[[str], bool] = lambda key: False
+    ) -> list[Job]:
+        """Up to so many more jobs of the kind that this worker has just taken, up to one to go alone."""
         jobs: list[Job] = []
         while len(jobs) < most and kind in self._waiting and next(iter(self._own[worker])) == kind:
+            if alone(self._waiting[kind][0]["key"]):
+                break
             jobs.append(self.take(worker))
         return jobs
 

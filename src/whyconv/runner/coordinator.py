@@ -268,14 +268,14 @@ class _Run:
                     batch.write()
                     raise
                 failed = [each for each in batch.outcomes if each.status == "failed"]
-                late = self._late
+                stopped = interrupted() or self._late  # asked once: what has ended is written before
                 self._submit(waiting)
-                last = interrupted() or late or not place.unfinished or (failed and self._options.fail_fast)
+                last = stopped or not place.unfinished or (failed and self._options.fail_fast)
                 if last or batch.patience == 0:
                     batch.write()
                 if failed and self._options.fail_fast:
                     raise self._stopped(failed[0])
-                if interrupted() or late:
+                if stopped:
                     break
                 if time.monotonic() >= next_tick:
                     next_tick = time.monotonic() + TICK_SECONDS

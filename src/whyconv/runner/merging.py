@@ -46,20 +46,22 @@ def merge(target: str | Path, sources: Iterable[str | Path]) -> Merged:
         found = store.contents()
         rows, same, elsewhere = found.rows(), 0, 0
         new: dict[str, tuple[Row, str]] = {}
+        origin: dict[str, Path] = {}
         for folder, contents in zip(folders, others, strict=True):
             traces = contents.tracebacks()
             for key, row in contents.rows().items():
                 known = rows.get(key)
                 if known is None or (known.status == "failed" and row.status == "ok"):
-                    rows[key], new[key] = row, (row, traces.get(key, ""))
+                    rows[key], new[key], origin[key] = row, (row, traces.get(key, "")), folder
                 elif known == row or row.status == "failed":
                     same += 1
                 elif known.environment != row.environment:
                     elsewhere += 1
                 else:
                     raise UserError(
-                        f"the row {key} of {folder} differs from the one in {target}, though key and "
-                        "environment are the same; run whyconv verify --deep on both to find the wrong one."
+                        f"the row {key} of {folder} differs from the one in "
+                        f"{origin.get(key, target)}, though key and environment are the same; run "
+                        "whyconv verify --deep on both to find the wrong one."
                     )
         for contents in others:
             store.adopt(contents)

@@ -26,6 +26,7 @@ ANSWER_SECONDS = 60.0
 """A scheduler, or a worker that is asked for its versions, may take this long to answer."""
 ALONE_SECONDS = 300.0
 """End the run after this long without any worker: batch systems and nannies need time for a new one."""
+RESUME = "every row acknowledged so far is kept: run the same command again to continue."
 
 
 class Members:
@@ -171,10 +172,7 @@ class Members:
             raise self._silent(said(error)) from None
 
     def _silent(self, why: str) -> UserError:
-        return UserError(
-            f"the scheduler {self._where} does not answer any more ({why}); every row acknowledged so far is "
-            "kept: run the same command again to continue."
-        )
+        return UserError(f"the scheduler {self._where} does not answer any more ({why}); {RESUME}")
 
     def _heard(self, there: Mapping[str, Any]) -> dict[str, int]:
         """The slots of the workers that are used: neither refused, nor closing, nor silent."""

@@ -13,8 +13,9 @@ import queue
 import time
 import zlib
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -25,7 +26,8 @@ from whyconv.runner.backlog import Backlog, Job
 from whyconv.runner.cluster import seats
 from whyconv.runner.cluster.chunks import Chunk, Pace
 from whyconv.runner.cluster.errands import Sent
-from whyconv.runner.cluster.members import Members
+from whyconv.runner.cluster.members import RESUME, Members
+from whyconv.runner.cluster.results import Answer, Results
 from whyconv.runner.pool import Errand, Outcome
 from whyconv.runner.standing import Standing
 from whyconv.text import count
@@ -43,11 +45,8 @@ DEATHS = {True: 8, False: 40}
 and not heard of again: such a worker may have died while it was starting, and the trial never began."""
 FAILURES = 3
 """A worker that fails so often in a row, for another reason than a trial, gets no more work."""
-GATHER_SECONDS = 20.0
-"""Look after the other chunks again if results do not arrive within this time."""
 AGAIN_SECONDS = 0.1
 """Ask again at most this often for results that are being made again."""
-RESUME = "every row acknowledged so far is kept: run the same command again to continue."
 
 
 class DaskPlace:
@@ -68,6 +67,8 @@ class DaskPlace:
         self._open: set[str] = set()
         """Keys of submitted trials without an outcome."""
         self._ended: queue.SimpleQueue[str] = queue.SimpleQueue()
+        """Names of chunks that have ended, and addresses of workers whose results have come."""
+        self._results = Results(client, self._ended.put)
         self._again: list[str] = []
         """Names of chunks whose results are being made again."""
         self._asked = 0.0
@@ -76,6 +77,8 @@ class DaskPlace:
         self._failures: Counter[str] = Counter()
         """How often in a row a worker could not run trials, by its address."""
         self._notes: deque[str] = deque(maxlen=100)
+        self._error: UserError | None = None
+        """What ends the run once the outcomes that came before it are given out."""
         self._sent: Sent | None = None
         self._topic = f"whyconv-{uuid4().hex}"
         client.subscribe_topic(self._topic, self._hear)
@@ -121,11 +124,16 @@ class DaskPlace:
         return Standing(self._members.slots, where, tuple(self._notes))
 
     def wait(self, seconds: float) -> list[Outcome]:
-        self._hand_out()
-        outcomes = self._collect(seconds)
-        for address, gone in self._members.look().items():
-            outcomes += self._recall(address, "is gone" if gone else "is not heard of", gone)
-        self._hand_out()
+        outcomes = list[Outcome]()
+        if self._error is None:
+            self._hand_out()
+            outcomes += self._collect(seconds)
+            with self._kept():
+                for address, gone in self._members.look().items():
+                    outcomes += self._recall(address, "is gone" if gone else "is not heard of", gone)
+            self._hand_out()
+        if self._error is not None and not outcomes:
+            raise self._error
         return outcomes
 
     def clear(self) -> None:
@@ -135,6 +143,8 @@ class DaskPlace:
         self._backlog.clear()
         self._open.clear()
         self._progress.clear()
+        self._results.clear()
+        self._error = None
         if self._sent is not None:
             self._sent.close()
         if chunks:
@@ -172,7 +182,8 @@ class DaskPlace:
         first = self._backlog.take(address)
         size = self._pace.size(first["kind"], len(self._backlog) + 1, self._members.slots)
         size = 1 if self._suspect(first["key"]) else size
-        return self._dispatch([first, *self._backlog.further(address, first["kind"], size - 1)], address)
+        others = self._backlog.further(address, first["kind"], size - 1, alone=self._suspect)
+        return self._dispatch([first, *others], address)
 
     def _dispatch(self, jobs: list[Job], address: str) -> Chunk:
         """Submit a chunk, as a tenth of its bytes: client and scheduler keep their last thousand messages."""
@@ -191,6 +202,7 @@ class DaskPlace:
     def _recall(self, address: str, why: str, gone: bool = False) -> list[Outcome]:
         """Take back the chunks of a worker that is gone, refused or silent; what it still says is ignored."""
         self._backlog.forget(address)
+        self._results.forget(address)
         outcomes, chunks = (
             list[Outcome](),
             [each for each in self._chunks.values() if each.address == address],
@@ -241,23 +253,32 @@ class DaskPlace:
                 chunk.heard = chunk.heard or bool(told)
 
     def _collect(self, seconds: float) -> list[Outcome]:
-        """The outcomes of chunks that have ended; waits for the first one."""
-        outcomes, good = list[Outcome](), list[Chunk]()
-        names = dict.fromkeys(self._names(seconds))
+        """The outcomes that have come; waits for the first chunk that ends, or whose results come."""
+        outcomes, names = list[Outcome](), dict.fromkeys(self._names(seconds))
         for chunk in [self._chunks[name] for name in names if name in self._chunks]:
             status = chunk.future.status
             if status == "finished":
-                good.append(chunk)
+                self._results.want(chunk)
             elif status == "error":
-                outcomes += self._failed(chunk, chunk.future.exception())
+                with self._kept():
+                    outcomes += self._failed(chunk, chunk.future.exception())
             elif status == "cancelled":
-                raise UserError(f"the connection to the scheduler {self._where} is lost; {RESUME}")
+                why = f"the connection to the scheduler {self._where} is lost; {RESUME}"
+                self._error = self._error or UserError(why)
             else:  # its result was on a worker that died, and is being made again
                 self._again.append(chunk.name)
-        for chunk, result in zip(good, self._gathered(good), strict=False):
-            if chunk.name in self._chunks:  # not taken back meanwhile
-                outcomes += self._received(chunk, result)
+        for chunks, answer in self._results.answers():
+            with self._kept():
+                outcomes += self._fetched(chunks, answer)
         return outcomes
+
+    @contextmanager
+    def _kept(self) -> Iterator[None]:
+        """An error is kept for the end of ``wait``, or for the next one: the outcomes beside it count."""
+        try:
+            yield
+        except UserError as error:
+            self._error = self._error or error
 
     def _names(self, seconds: float) -> list[str]:
         """The chunks that have ended, or are asked for again; waits for the first one."""
@@ -272,21 +293,25 @@ class DaskPlace:
             names, self._again = names + self._again, []
         return names
 
-    def _gathered(self, chunks: list[Chunk]) -> list[dict[str, Any]]:
-        """The results of chunks, fetched together: one by one would take milliseconds each."""
-        futures = [chunk.future for chunk in chunks]
-        if not futures:
-            return []
+    def _fetched(self, chunks: list[Chunk], answer: Answer) -> list[Outcome]:
+        """The outcomes of chunks of one worker; they are asked for again if it did not answer."""
         try:
-            return self._client.sync(  # type: ignore[reportReturnType]
-                lambda: self._client.gather(futures, asynchronous=True), callback_timeout=GATHER_SECONDS
-            )
-        except TimeoutError:  # one of them is being made again
-            self._again += [chunk.name for chunk in chunks]
-            return []
+            results = answer.result().get("data")
+        except (OSError, CancelledError):  # whether the scheduler is gone is seen elsewhere
+            results = None
         except Exception as error:
             why = f"results could not be fetched from {self._where} ({said(error)})"
             raise UserError(f"{why}; {RESUME}") from None
+        outcomes = list[Outcome]()
+        for chunk in chunks:
+            if chunk.name not in self._chunks:  # taken back meanwhile
+                continue
+            if results is None:
+                self._again.append(chunk.name)
+                continue
+            with self._kept():
+                outcomes += self._received(chunk, results[chunk.name])
+        return outcomes
 
     def _received(self, chunk: Chunk, result: dict[str, Any]) -> list[Outcome]:
         self._drop(chunk)
