@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import threading
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -45,6 +46,7 @@ def page(
     def ready(given: Pass) -> None:
         print(f"The page is at {given.address} (Ctrl-C ends it)", flush=True)
         if not no_open and sys.stdout.isatty():
-            webbrowser.open(given.first_visit)
+            opening = {"target": webbrowser.open, "args": [given.first_visit]}  # some return when closed
+            threading.Thread(**opening, name="browser", daemon=True).start()
 
     serve(out, port, workers, ready)
