@@ -46,7 +46,10 @@ def page(
     def ready(given: Pass) -> None:
         print(f"The page is at {given.address} (Ctrl-C ends it)", flush=True)
         if not no_open and sys.stdout.isatty():
-            opening = {"target": webbrowser.open, "args": [given.first_visit]}  # some return when closed
-            threading.Thread(**opening, name="browser", daemon=True).start()
+            # in a thread, since some browsers return only when they are closed
+            opening = threading.Thread(
+                target=webbrowser.open, args=[given.first_visit], name="browser", daemon=True
+            )
+            opening.start()
 
     serve(out, port, workers, ready)
