@@ -95,11 +95,12 @@ class Reader:
     def __init__(self, browser: Any, address: str) -> None:
         self.page = browser.new_page()
         self.address = address
-        self.base = address.partition("?")[0]
+        self.base = ""
 
     def open(self, query: str = "") -> None:
-        self.page.goto(self.base + f"?{query}" if query else self.address)
+        self.page.goto(f"{self.base}?{query}" if query else self.address)
         self.page.wait_for_selector("body[data-ready=yes]", timeout=WAIT)
+        self.base = self.page.url.partition("?")[0]  # the page lies below a path of its own
 
     def until(self, expression: str) -> None:
         """Wait for an expression to be true; the page's own policy forbids to evaluate texts in it."""

@@ -47,7 +47,7 @@ def tab(browser, server) -> Iterator[Any]:
     page.on("request", lambda asked: None if asked.url.startswith(own) else bad.append(asked.url))
     page.expected = []
     name, _, value = server.cookie.partition("=")
-    context.add_cookies([{"name": name, "value": value, "url": own[0], "sameSite": "Strict"}])
+    context.add_cookies([{"name": name, "value": value, "url": server.base, "sameSite": "Strict"}])
     yield page
     left = [said for said in bad if not any(part in said for part in page.expected)]
     context.close()

@@ -25,13 +25,21 @@ class Served:
         self.port = urlsplit(self.address).port
         (self.token,) = parse_qs(urlsplit(self.address).query)["token"]
         self.cookie = f"whyconv-{self.port}={self.token}"
+        self.room = ""
+        self.room = self.ask("GET", f"/?token={self.token}")[1]["location"].rstrip("/")
 
-    def ask(self, method, path, body=None, without=(), host=None, **headers):
-        """Status, headers and body; a header that is None is left out, ``_`` in names is a dash."""
+    @property
+    def base(self):
+        """Where the page lies."""
+        return f"http://127.0.0.1:{self.port}{self.room}/"
+
+    def ask(self, method, path, body=None, without=(), host=None, room=None, **headers):
+        """Status, headers and body; ``_`` in names of headers is a dash; the path is below the page's own."""
         own = {"host": host or f"127.0.0.1:{self.port}", "cookie": self.cookie, "x-whyconv-token": self.token}
         own |= {name.replace("_", "-"): value for name, value in headers.items()}
         wire = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
-        wire.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+        place = (self.room if room is None else room) + path
+        wire.putrequest(method, place, skip_host=True, skip_accept_encoding=True)
         for name, value in own.items():
             if name not in without:
                 wire.putheader(name, value)
@@ -50,7 +58,7 @@ class Served:
     def events(self, run):
         """All events of a run until it is over, as (kind, data)."""
         wire = http.client.HTTPConnection("127.0.0.1", self.port, timeout=120)
-        wire.request("GET", f"/api/runs/{run}/events", headers={"cookie": self.cookie})
+        wire.request("GET", f"{self.room}/api/runs/{run}/events", headers={"cookie": self.cookie})
         answer, kind, found = wire.getresponse(), "", []
         while text := answer.readline().decode():
             name, _, value = text.strip().partition(": ")

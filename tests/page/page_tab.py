@@ -11,7 +11,7 @@ def ready(page):
 
 
 def go(page, server, address):
-    page.goto(f"http://127.0.0.1:{server.port}/?{address}")
+    page.goto(f"{server.base}?{address}")
     ready(page)
 
 

@@ -1,7 +1,13 @@
 """The desk that runs questions in the background: what it compiles ahead, its line, its faults."""
 
+import gc
+import os
+import subprocess
+import sys
+import tempfile
 import threading
 import time
+import weakref
 
 import pytest
 
@@ -97,3 +103,55 @@ def test_the_desk_goes_on_when_starting_or_compiling_ahead_fails(tmp_path, monke
     finally:
         here.close()
     assert "no process" in capsys.readouterr().err
+
+
+def test_what_is_over_keeps_no_data(tmp_path, monkeypatch):
+    monkeypatch.setattr(desk, "Pool", QuietPool)
+    here = desk.Desk(Known(tmp_path), 1)
+
+    class Data:
+        """Stands for what an audit has read."""
+
+    def begun(end):
+        data = Data()
+        return here.ask(None, lambda asked: end(data)), weakref.ref(data)
+
+    def stopped(_):
+        raise desk.Stopped
+
+    def refused(_):
+        raise UserError("no.")
+
+    try:
+        all_begun = [begun(end) for end in (id, stopped, refused)]
+        ends = time.monotonic() + 20
+        while not all(asked.work is None for asked, _ in all_begun):
+            assert time.monotonic() < ends
+            time.sleep(0.01)
+        gc.collect()
+        assert [asked.status for asked, _ in all_begun] == ["ended", "stopped", "refused"]
+        assert [data() for _, data in all_begun] == [None] * 3
+    finally:
+        here.close()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="asks whether a process lives")
+def test_temporary_folders_of_killed_servers_are_deleted_at_the_next_start(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    gone = subprocess.Popen([sys.executable, "-c", ""])
+    gone.wait()
+    names = [f"{desk.ROOM}{gone.pid}-x_7", f"{desk.ROOM}{os.getppid()}-x", f"{desk.ROOM}mine-x", "other"]
+    for name in names:
+        (tmp_path / name / "checkpoints").mkdir(parents=True)
+    desk.sweep()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names[1:])
+    monkeypatch.setattr(desk, "Pool", QuietPool)
+    here = desk.Desk(Known(tmp_path / "rows"), 1)
+    try:
+        ends = time.monotonic() + 20
+        while not list(tmp_path.glob(f"{desk.ROOM}{os.getpid()}-*")):
+            assert time.monotonic() < ends
+            time.sleep(0.01)
+    finally:
+        here.close()
+    assert sorted(path.name for path in tmp_path.iterdir()) == sorted(names[1:])

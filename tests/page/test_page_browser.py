@@ -1,8 +1,11 @@
 """The first tab in a real browser: live points, broken priors, stories, keyboard, phones."""
 
+import http.server
 import re
 import shutil
+import threading
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -26,7 +29,7 @@ def test_points_arrive_live_and_stay(tab, server):
     tab.context.clear_cookies()
     tab.goto(f"{server.address}&{BITS}")
     ready(tab)
-    assert tab.url == f"http://127.0.0.1:{server.port}/?{BITS}", "the token has left the address"
+    assert tab.url == f"{server.base}?{BITS}", "the token has left the address"
     assert drawn(tab) == 0 and {state for state, _ in headline(tab).values()} == {"open"}
     assert "not measured yet" in headline(tab)["locality"][1]
     tab.evaluate(WATCH)
@@ -43,6 +46,43 @@ def test_points_arrive_live_and_stay(tab, server):
     tab.reload()
     ready(tab)
     assert tab.inner_text(".status").startswith("all 36 trials") and headline(tab)["locality"][0] == "helps"
+
+
+class Thief(http.server.BaseHTTPRequestHandler):
+    """A page of somebody else on another port, which keeps the headers that it is sent."""
+
+    seen: ClassVar[list[str]] = []
+
+    def do_GET(self):
+        self.seen.append(str(self.headers))
+        self.send_response(200)
+        self.send_header("content-type", "text/html")
+        self.end_headers()
+        self.wfile.write(b'<link rel="icon" href="data:,"><img src="/api/x.svg"><p>Good day.')
+
+    def log_message(self, *_):
+        pass
+
+
+def test_a_server_on_another_port_never_sees_the_cookie(tab, server):
+    tab.context.clear_cookies()
+    tab.goto(f"{server.address}&{BITS}")
+    ready(tab)
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Thief) as other:
+        threading.Thread(target=other.serve_forever, daemon=True).start()
+        tab.expected = [f"http://127.0.0.1:{other.server_port}/"]
+        for path in ("", "api/questions", "assets/"):
+            tab.goto(f"http://127.0.0.1:{other.server_port}/{path}", wait_until="load")
+        other.shutdown()
+    assert len(Thief.seen) >= 6
+    told = "".join(Thief.seen)
+    assert server.token not in told and server.room.strip("/") not in told
+    tab.goto(f"{server.base}?{BITS}")
+    tab.reload()
+    ready(tab)
+    again = tab.context.new_page()
+    again.goto(tab.url)
+    ready(again)
 
 
 def test_deleted_rows_are_computed_again(tab, server):

@@ -3,6 +3,7 @@
 import importlib.util
 import socket
 import sys
+import threading
 
 import pytest
 
@@ -41,5 +42,24 @@ def test_a_browser_is_started_at_a_terminal_without_the_token(
     monkeypatch.setattr(sys.stdout, "isatty", lambda: terminal, raising=False)
     monkeypatch.setattr(command.webbrowser, "open", seen.append)
     command.page(out=tmp_path, no_open=no_open)
+    browsers()
     assert len(seen) == opened and not any(given.token in address for address in seen)
     assert capsys.readouterr().out.split("\n") == [f"The page is at {given.address} (Ctrl-C ends it)", ""]
+
+
+def test_a_browser_that_does_not_return_holds_nothing_up(tmp_path, monkeypatch):
+    closed, started = threading.Event(), threading.Event()
+    monkeypatch.setattr(serving, "serve", lambda out, port, workers, ready: ready(safety.Pass(8000)))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+    monkeypatch.setattr(command.webbrowser, "open", lambda _: started.set() or closed.wait(20))
+    command.page(out=tmp_path)
+    assert started.wait(5), "and the command has gone on"
+    closed.set()
+    browsers()
+
+
+def browsers():
+    """Wait for the threads that start browsers."""
+    for each in threading.enumerate():
+        if each.name == "browser":
+            each.join(10)

@@ -270,8 +270,10 @@ def test_tokens_are_compared_in_constant_time_and_belong_to_one_server(monkeypat
     mine, other = safety.Pass(8000), safety.Pass(8001)
     assert mine.token != other.token and mine.cookie != other.cookie and not other.fits(mine.token)
     headers = [("host", "127.0.0.1:8001"), ("cookie", f"{other.cookie}={mine.token}")]
-    assert other.refusal("GET", "/", "", headers)[0] == 401
-    assert other.refusal("GET", "/", "", [headers[0], ("cookie", f"{other.cookie}={other.token}")])[0] == 200
+    assert other.refusal("GET", other.path, "", headers)[0] == 401
+    headers[1] = ("cookie", f"{other.cookie}={other.token}")
+    assert other.refusal("GET", other.path, "", headers)[0] == 200
+    assert other.refusal("GET", mine.path, "", headers)[0] == 401
     compared = []
     monkeypatch.setattr(safety.hmac, "compare_digest", lambda *pair: compared.append(pair) or True)
     assert mine.fits("x") and compared == [(b"x", mine.token.encode())]
@@ -283,7 +285,7 @@ def test_a_browser_is_started_with_a_code_that_opens_the_page_once():
     host = [("host", "127.0.0.1:8000")]
     assert code != mine.token
     assert mine.refusal("GET", "/", f"token={code}x", host)[0] == 401
-    assert mine.refusal("GET", "/api/questions", f"token={code}", host)[0] == 401
+    assert mine.refusal("GET", f"{mine.path}api/questions", f"token={code}", host)[0] == 401
     assert mine.refusal("GET", "/", f"token={code}", host)[0] == 200
     assert mine.refusal("GET", "/", f"token={code}", host)[0] == 401, "whoever reads it later is late"
     assert mine.refusal("GET", "/", f"token={mine.token}", host)[0] == 200
@@ -357,8 +359,8 @@ def test_two_names_in_one_request_are_misdirected():
     given = safety.Pass(8000)
     good = ("host", "127.0.0.1:8000")
     cookie = ("cookie", f"{given.cookie}={given.token}")
-    assert given.refusal("GET", "/", "", [good, cookie])[0] == 200
-    assert given.refusal("GET", "/", "", [good, ("host", "evil.example"), cookie])[0] == 421
+    assert given.refusal("GET", given.path, "", [good, cookie])[0] == 200
+    assert given.refusal("GET", given.path, "", [good, ("host", "evil.example"), cookie])[0] == 421
 
 
 def test_a_saved_page_holds_the_questions_with_rows_and_nothing_from_elsewhere(tmp_path):

@@ -88,8 +88,15 @@ def test_caps_hold_for_bytes_members_and_what_is_unpacked(tmp_path, monkeypatch)
     with pytest.raises(UserError, match="more than 1,000 bytes"):
         sent(b"1,2\n" * 300, "csv", tmp_path)
     monkeypatch.setattr(uploads, "MEMBERS", 3)
-    with pytest.raises(UserError, match="4 files"):
-        sent(zipped({f"a/{n}.png": b"" for n in range(4)}), "zip", tmp_path)
+    many = zipped({f"a/{n}.png": b"" for n in range(4)})
+    end = many.rindex(b"PK\5\6") + 8
+    lie = many[:end] + 2 * (1).to_bytes(2, "little") + many[end + 4 :]
+    with monkeypatch.context() as unread:
+        unread.setattr(uploads.zipfile, "ZipFile", lambda _: pytest.fail("the list is read"))
+        for content in (many, lie):
+            with pytest.raises(UserError, match="4 files"):
+                sent(content, "zip", tmp_path)
+    uploads.forget(sent(zipped({f"a/{n}.png": b"" for n in range(3)}), "zip", tmp_path))
     monkeypatch.setattr(uploads, "UNPACKED", 50_000)
     bomb = zipped({"a/1.png": bytes(60_000)})
     assert len(bomb) < 1000

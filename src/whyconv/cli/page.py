@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import sys
+import threading
 import webbrowser
 from pathlib import Path
 from typing import Annotated
@@ -45,6 +46,10 @@ def page(
     def ready(given: Pass) -> None:
         print(f"The page is at {given.address} (Ctrl-C ends it)", flush=True)
         if not no_open and sys.stdout.isatty():
-            webbrowser.open(given.first_visit)
+            # in a thread, since some browsers return only when they are closed
+            opening = threading.Thread(
+                target=webbrowser.open, args=[given.first_visit], name="browser", daemon=True
+            )
+            opening.start()
 
     serve(out, port, workers, ready)

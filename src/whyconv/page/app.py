@@ -16,7 +16,7 @@ from starlette.applications import Starlette
 from starlette.concurrency import run_in_threadpool
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response, StreamingResponse
-from starlette.routing import Route
+from starlette.routing import Mount, Route
 
 from whyconv.errors import UserError, one_sentence, said
 from whyconv.page import assets, audits, catalogue, folder, saving, uploads
@@ -45,7 +45,7 @@ class Server:
         self.folder = folder.Folder(known.folder)
 
     def application(self) -> Any:
-        routes = [
+        inside = [
             Route("/", self.page),
             Route("/assets/{name}", self.asset),
             Route("/api/questions", self.questions),
@@ -55,12 +55,13 @@ class Server:
             Route("/api/runs/{id}/events", self.events),
             Route("/api/worths", self.worths),
             Route("/api/worths/{number}", self.figure),
-            Route("/api/worths/{number}/{place:int}.svg", self.drawing),
+            Route("/api/worths/{number}/{place}.svg", self.drawing),
             Route("/api/compare", self.compare),
             Route("/api/data", self.upload, methods=["POST"]),
             Route("/api/audits/{id}/report", self.report),
             Route("/api/saved", self.saved),
         ]
+        routes = [Route("/", self.enter), Mount(f"/{self.given.room}", routes=inside)]
         handlers: Mapping[Any, Any] = {UserError: _refused, Exception: _failed}
         return Guard(
             Starlette(routes=routes, exception_handlers=handlers, lifespan=self._lifespan), self.given
@@ -73,13 +74,15 @@ class Server:
 
     # -- the page ----------------------------------------------------------------------------------
 
-    async def page(self, request: Request) -> Response:
-        """The page. The token of the first request becomes a cookie and leaves the address."""
-        if "token" in request.query_params:
-            rest = [(name, value) for name, value in request.query_params.multi_items() if name != "token"]
-            answer = RedirectResponse("/" + (f"?{urlencode(rest)}" if rest else ""), 303)
-            answer.set_cookie(self.given.cookie, self.given.token, httponly=True, samesite="strict", path="/")
-            return answer
+    async def enter(self, request: Request) -> Response:
+        """Lead on to the page; the token becomes a cookie of its path and leaves the address."""
+        rest = [(name, value) for name, value in request.query_params.multi_items() if name != "token"]
+        given = self.given
+        answer = RedirectResponse(given.path + (f"?{urlencode(rest)}" if rest else ""), 303)
+        answer.set_cookie(given.cookie, given.token, httponly=True, samesite="strict", path=given.path)
+        return answer
+
+    async def page(self, _: Request) -> Response:
         return Response(assets.page(self.given.token), media_type="text/html; charset=utf-8")
 
     async def asset(self, request: Request) -> Response:
@@ -122,7 +125,7 @@ class Server:
         """Server-sent events of a run; every one has the whole state, so none can be missed."""
         if (asked := self.desk.asked.get(request.path_params["id"])) is None:
             return _missing()
-        view = audits.progress if asked.work else self._progress
+        view = audits.progress if asked.question is None else self._progress
         return StreamingResponse(_stream(asked, view), media_type="text/event-stream")
 
     def _refresh(self) -> None:

@@ -7,7 +7,7 @@ from functools import cache
 from typing import Any
 
 from whyconv.errors import UserError
-from whyconv.page.question import MOST, NETWORKS, PER_CLICK, Knob, Question
+from whyconv.page.question import MOST, NETWORKS, PER_CLICK, Knob, Question, written
 from whyconv.page.questions import every
 from whyconv.page.shown import address
 from whyconv.report import theme
@@ -36,17 +36,13 @@ def questions() -> dict[str, Any]:
         "questions": [_question(name, kind) for name, kind in kinds.items()],
         "stories": [
             {"title": story.title, "says": story.says,
-             "address": address(kind.asked({n: _text(v) for n, v in story.settings.items()}))}
+             "address": address(kind.asked({n: written(v) for n, v in story.settings.items()}))}
             for kind in kinds.values() for story in kind.stories
         ],
         "most_seeds": MOST,
         "more_seeds": PER_CLICK,
         "dark": {"config": theme.config(dark=True), "colours": theme.DARK},
     }  # fmt: skip
-
-
-def _text(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _question(name: str, kind: type[Question]) -> dict[str, Any]:
@@ -73,7 +69,7 @@ def _knob(kind: type[Question], knob: Knob) -> dict[str, Any]:
         "help": knob.help,
         "breaks": knob.breaks,
         "shape": "switch" if values == (False, True) else "choice" if words else "slider",
-        "values": [_text(value) for value in values],
-        "words": [words.get(value, _text(value)) for value in values],
-        "default": _text(kind.model_fields[knob.name].default),
+        "values": [written(value) for value in values],
+        "words": [words.get(value, written(value)) for value in values],
+        "default": written(kind.model_fields[knob.name].default),
     }

@@ -7,15 +7,17 @@ are compiled.
 
 from __future__ import annotations
 
+import os
 import queue
 import secrets
+import shutil
 import threading
 import time
 import traceback
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 from typing import Any, Literal
 
 from whyconv import system
@@ -23,6 +25,7 @@ from whyconv.errors import UserError, one_sentence, said
 from whyconv.page.known import Known
 from whyconv.page.question import Question
 from whyconv.page.shown import command, planned
+from whyconv.page.uploads import abandoned
 from whyconv.runner.coordinator import complete
 from whyconv.runner.events import Event, Finished, Options, Planned
 from whyconv.runner.pool import Errand, Pool
@@ -38,6 +41,9 @@ PATIENCE = 1.0
 """Seconds that somebody waits for a program that is being compiled ahead; starting a worker takes longer."""
 LIMIT = 60.0
 """Seconds without progress after which a trial of the page is given up."""
+
+ROOM = "whyconv-page-"
+"""How the temporary folder of a server begins; its number follows."""
 
 
 class Stopped(Exception):
@@ -123,7 +129,7 @@ class Desk:
 
     def _loop(self) -> None:
         pool = Pool()
-        with TemporaryDirectory(prefix="whyconv-page-") as room:
+        with TemporaryDirectory(prefix=f"{ROOM}{os.getpid()}-") as room:
             try:
                 self._warm(pool, Path(room))  # they import JAX meanwhile
                 while not self._closing.is_set():
@@ -160,6 +166,8 @@ class Desk:
         except Exception as error:  # the server must live on; the terminal has the traceback
             traceback.print_exc()
             asked.change(status="refused", sentence=one_sentence(f"this is a fault of ours: {said(error)}"))
+        finally:
+            asked.work = None  # it has the data of an audit
 
     def _run(self, asked: Asked, pool: Pool) -> None:
         question = asked.question
@@ -178,7 +186,7 @@ class Desk:
             command=command(question, self.known.folder),
         )  # fmt: skip
         summary = complete(question, self.known.folder, options, watch, pool)
-        self.known.rows.update(summary.rows)
+        self.known.add(*summary.rows.values())
         self.known.settle(question.canonical())
         self._compiled |= {point.trial.program for point in summary.points}
         self._ahead = self._neighbours(question)
@@ -231,6 +239,14 @@ class Desk:
             if not pool.unfinished or self._closing.is_set() or time.monotonic() > patience:
                 return
             pool.wait(0.05)
+
+
+def sweep() -> None:
+    """Delete the temporary folders of servers that were killed."""
+    for room in Path(gettempdir()).glob(f"{ROOM}*-*"):
+        server = room.name.removeprefix(ROOM).partition("-")[0]
+        if server.isdecimal() and abandoned(server):
+            shutil.rmtree(room, ignore_errors=True)
 
 
 def neighbours(question: Question) -> Iterable[Question]:

@@ -53,11 +53,11 @@ class Folder:
             ],
         }
 
-    def drawing(self, number: str, place: int) -> str:
+    def drawing(self, number: str, place: str) -> str:
         """One of these figures as SVG, with its title and legend."""
-        charts = [*self._run(number).figures().values()]
-        if place >= len(charts):
-            raise UserError(f"figure {place} of run {number} was asked for; it has {len(charts)}.")
+        charts = {str(count): chart for count, chart in enumerate(self._run(number).figures().values())}
+        if place not in charts:
+            raise UserError(f"figure {shown(place)} of run {number} was asked for; it has {len(charts)}.")
         return svg(charts[place].to_dict())
 
     def compared(self, first: str, second: str) -> dict[str, Any]:
@@ -74,7 +74,9 @@ class Folder:
         with self._lock:
             self._read()
         if number not in self._runs:
-            raise UserError(f"run {number} was asked for, but {self._path} has no such run; reload the page.")
+            raise UserError(
+                f"run {shown(number)} was asked for, but {self._path} has no such run; reload the page."
+            )
         return self._runs[number]
 
     def _read(self) -> None:

@@ -22,10 +22,15 @@ class Known:
         self.asked: list[Mapping[str, Any]] = []
         """The settings of the runs in the folder, the latest last."""
         self._stamp: tuple[tuple[int, int], ...] = ()
-        self._lock = threading.Lock()
+        self._since: dict[str, Row] = {}
+        """Rows of our own since the folder was last looked at."""
+        self._reading, self._changing = threading.Lock(), threading.Lock()
 
-    def add(self, row: Row) -> None:
-        self.rows[row.key] = row
+    def add(self, *rows: Row) -> None:
+        """Rows of our own, which are on disk."""
+        with self._changing:
+            for row in rows:
+                self.rows[row.key] = self._since[row.key] = row
 
     def settle(self, settings: Mapping[str, Any]) -> None:
         """What is on disk now is known here, after a run of our own."""
@@ -39,17 +44,22 @@ class Known:
         return tuple((each.st_mtime_ns, each.st_size) for each in known)
 
     def refresh(self) -> None:
-        """Read the folder if it has changed since; one that cannot be read leaves what is known."""
-        with self._lock:
+        """Read the folder if it has changed since; one that cannot be read leaves what is known.
+
+        What is written while it is read is read the next time; what a run of ours adds meanwhile stays.
+        """
+        with self._reading:
+            self._since = {}
             if (now := self.stamp()) == self._stamp:
                 return
-            if not now:  # somebody has deleted the rows
-                self.rows, self.asked, self._stamp = {}, [], now
-                return
             try:
-                with Store.read(self.folder) as store:
-                    contents = store.contents()
-                self.rows, self.asked = dict(contents.rows()), [run.settings for run in contents.runs()]
+                rows, asked = self._read() if now else ({}, [])  # somebody has deleted the rows
             except UserError:
                 return
-            self._stamp = self.stamp()
+            with self._changing:
+                self.rows, self.asked, self._stamp = rows | self._since, asked, now
+
+    def _read(self) -> tuple[dict[str, Row], list[Mapping[str, Any]]]:
+        with Store.read(self.folder) as store:
+            contents = store.contents()
+        return dict(contents.rows()), [run.settings for run in contents.runs()]

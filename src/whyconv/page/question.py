@@ -107,8 +107,8 @@ class Question(Study):
         """Every setting is one of its choices."""
         for name in self.names():
             if name != "seeds" and getattr(self, name) not in self.choices(name):
-                allowed = ", ".join(map(_word, self.choices(name)))
-                raise ValueError(f"{name} = {_word(getattr(self, name))} was given; take one of {allowed}")
+                allowed = ", ".join(map(written, self.choices(name)))
+                raise ValueError(f"{name} = {written(getattr(self, name))} was given; take one of {allowed}")
         return self
 
     def __hash__(self) -> int:
@@ -122,7 +122,7 @@ class Question(Study):
             if name == "seeds":
                 values[name] = _count(text)
                 continue
-            known = {_word(value): value for value in cls.choices(name)} if name in cls.names() else {}
+            known = {written(value): value for value in cls.choices(name)} if name in cls.names() else {}
             if text not in known:
                 allowed = (
                     f"take one of {', '.join(known)}" if known else f"choose from {', '.join(cls.names())}"
@@ -140,7 +140,7 @@ class Question(Study):
         """The settings as an address has them: those that differ from the defaults."""
         fields = type(self).model_fields
         return {
-            name: _word(getattr(self, name))
+            name: written(getattr(self, name))
             for name in self.names()
             if getattr(self, name) != fields[name].default
         }
@@ -215,7 +215,8 @@ def among(*values: Any, usual: Any) -> Any:
     return Field(usual, json_schema_extra={"choices": list(values)})
 
 
-def _word(value: Any) -> str:
+def written(value: Any) -> str:
+    """A value as an address has it."""
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -3,7 +3,8 @@
 The server listens on the loopback address alone, but every web page in the user's browser and every other
 user of the machine can reach that. So a request must name this server (a foreign name that resolves to
 127.0.0.1 does not), must not come from another site, and must bring the token that only the line printed in
-the terminal has.
+the terminal has. A browser sends a cookie to every port of a host, so the page lies below a random path, and
+its cookie is sent nowhere else.
 """
 
 from __future__ import annotations
@@ -12,7 +13,6 @@ import hmac
 import secrets
 from collections.abc import Awaitable, Callable, MutableMapping
 from dataclasses import dataclass, field
-from http.cookies import CookieError, SimpleCookie
 from typing import Any
 from urllib.parse import parse_qs
 
@@ -46,18 +46,25 @@ HEADERS = {
 
 @dataclass(frozen=True)
 class Pass:
-    """What opens the page: the port and a token of 256 bits, new for every start."""
+    """What opens the page: the port, a token of 256 bits and a path of 128, new for every start."""
 
     port: int
     token: str = field(default_factory=lambda: secrets.token_urlsafe(32))
     once: list[str] = field(default_factory=lambda: [secrets.token_urlsafe(32)])
     """A code for one first visit, until it is used: a browser is started with it, and other users of the
     machine can read how programs were started."""
+    room: str = field(default_factory=lambda: secrets.token_urlsafe(16))
+    """The first part of every path: a server on another port sees no request for it, hence no cookie."""
 
     @property
     def cookie(self) -> str:
-        """The cookie's name: browsers share cookies among the ports of a host."""
+        """The cookie's name."""
         return f"whyconv-{self.port}"
+
+    @property
+    def path(self) -> str:
+        """Where the page lies, and the path of its cookie."""
+        return f"/{self.room}/"
 
     @property
     def hosts(self) -> tuple[str, str]:
@@ -93,7 +100,8 @@ class Pass:
             return 403, "The request comes from another site; type or paste the address instead."
         if method == "GET" and path == "/" and any(map(self.admits, parse_qs(query).get("token", ()))):
             return 200, ""
-        if not self.fits(cookie_value(found.get("cookie", ""), self.cookie)):
+        known = any(map(self.fits, cookie_values(found.get("cookie", ""), self.cookie)))
+        if not known or not _equal(path[: len(self.path)], self.path):
             return 401, "Open the address that whyconv page printed; it holds a token that this one lacks."
         if method not in SAFE_METHODS and not self.fits(found.get("x-whyconv-token", "")):
             return 403, "The request lacks the page's token; reload the page."
@@ -104,13 +112,10 @@ def _equal(given: str, kept: str) -> bool:
     return hmac.compare_digest(given.encode("utf-8", "replace"), kept.encode())
 
 
-def cookie_value(header: str, name: str) -> str:
-    """A cookie's value; empty if there is none."""
-    try:
-        jar = SimpleCookie(header)
-    except CookieError:
-        return ""
-    return jar[name].value if name in jar else ""
+def cookie_values(header: str, name: str) -> list[str]:
+    """The values of the cookies of this name; what other applications have set may be odd."""
+    pairs = (part.strip().partition("=") for part in header.split(";"))
+    return [value for key, _, value in pairs if key == name]
 
 
 class Guard:

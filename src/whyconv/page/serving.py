@@ -10,9 +10,8 @@ from pathlib import Path
 import uvicorn
 
 from whyconv.errors import UserError
-from whyconv.page import uploads
+from whyconv.page import desk, uploads
 from whyconv.page.app import Server
-from whyconv.page.desk import Desk
 from whyconv.page.known import Known
 from whyconv.page.safety import LOOPBACK, Pass
 
@@ -21,9 +20,10 @@ def serve(out: Path, port: int, workers: int | None, ready: Callable[[Pass], Non
     """Serve until Ctrl-C; ``ready`` is called with what opens the page as soon as it answers."""
     bound = _bound(port)
     uploads.sweep(out)
+    desk.sweep()
     given = Pass(bound.getsockname()[1])
     known = Known(out)
-    server = Server(known, Desk(known, workers), given)
+    server = Server(known, desk.Desk(known, workers), given)
     config = uvicorn.Config(
         server.application(), log_level="critical", access_log=False, server_header=False, date_header=False,
         timeout_graceful_shutdown=1, lifespan="on", proxy_headers=False,

@@ -76,7 +76,7 @@ export class Audit {
       this.complain(view.sentence);
       parts.push(made("p", {}, "The audit has ended without an answer."));
     } else if (view.status === "ended") {
-      parts.push(made("p", {}, made("a", { class: "primary", href: `/api/audits/${id}/report`, target: "_blank", rel: "noopener" }, "Open the report")));
+      parts.push(made("p", {}, made("a", { class: "primary", href: `api/audits/${id}/report`, target: "_blank", rel: "noopener" }, "Open the report")));
     } else if (view.status === "stopped") {
       parts.push(made("p", {}, "Stopped."));
     } else {

@@ -15,7 +15,7 @@ const themed = (spec) => {
 const vega = () =>
   window.vegaEmbed
     ? Promise.resolve(window.vegaEmbed)
-    : import("/assets/vega.js").then(() => window.vegaEmbed);
+    : import("./vega.js").then(() => window.vegaEmbed);
 
 // Vega reads expressions with its interpreter (ast), so the page's policy can forbid that text becomes code.
 const options = () => ({

@@ -15,7 +15,7 @@ const complain = (sentence) => {
 
 const read = () => (saved ? location.hash.slice(1) || saved.first : location.search.slice(1));
 const write = (address, push) => {
-  const url = saved ? `#${address}` : `/${address ? `?${address}` : ""}`;
+  const url = saved ? `#${address}` : `${location.pathname}${address ? `?${address}` : ""}`;
   history[push ? "pushState" : "replaceState"](null, "", url);
 };
 
@@ -65,7 +65,7 @@ for (const name of TABS) {
 }
 find("#share").addEventListener("click", (event) => copy(location.href, event.target));
 find("#save").addEventListener("click", () => {
-  location.assign(`/api/saved?${rooms.break.view.address}`);
+  location.assign(`api/saved?${rooms.break.view.address}`);
 });
 if (saved) for (const name of ["worth", "audit"]) find(`#tab-${name}`).remove(); // they need the server
 // A file that misses its place must not take the page's place.

@@ -32,27 +32,27 @@ const asked = async (path, options = {}) => {
   return answer(response);
 };
 
-export const questions = () => (saved ? Promise.resolve(saved.questions) : asked("/api/questions"));
+export const questions = () => (saved ? Promise.resolve(saved.questions) : asked("api/questions"));
 
 // What is known of a question. A saved page knows only what it was saved with.
 export const known = async (address) => {
-  if (!saved) return asked(`/api/spec?${address}`);
+  if (!saved) return asked(`api/spec?${address}`);
   const view = keptViews.get(ordered(address));
   if (!view) throw new Refused("This saved page has no rows for these settings; choose others.");
   return view;
 };
 
 export const ask = (settings) =>
-  asked("/api/runs", { method: "POST", body: JSON.stringify(settings), headers: { "content-type": "application/json" } });
-export const stop = (id) => asked(`/api/runs/${id}`, { method: "DELETE" });
-export const worths = () => asked("/api/worths");
-export const figures = (number) => asked(`/api/worths/${encodeURIComponent(number)}`);
-export const compared = (first, second) => asked(`/api/compare?first=${first}&second=${second}`);
-export const upload = (file, query) => asked(`/api/data?${query}`, { method: "POST", body: file });
+  asked("api/runs", { method: "POST", body: JSON.stringify(settings), headers: { "content-type": "application/json" } });
+export const stop = (id) => asked(`api/runs/${id}`, { method: "DELETE" });
+export const worths = () => asked("api/worths");
+export const figures = (number) => asked(`api/worths/${encodeURIComponent(number)}`);
+export const compared = (first, second) => asked(`api/compare?first=${first}&second=${second}`);
+export const upload = (file, query) => asked(`api/data?${query}`, { method: "POST", body: file });
 
 // The events of a run: `each` gets every view, `over` is called once at the end, with `gone` if there is no such run.
 export const follow = (id, each, over, gone) => {
-  const source = new EventSource(`/api/runs/${encodeURIComponent(id)}/events`);
+  const source = new EventSource(`api/runs/${encodeURIComponent(id)}/events`);
   let failures = 0, heard = false;
   source.addEventListener("view", (event) => {
     failures = 0;

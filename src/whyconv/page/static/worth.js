@@ -94,7 +94,7 @@ export class Worth {
       const button = made("button", { type: "button", onclick: (e) => copy(found.command, e.target) }, "Copy");
       return made("div", { class: "command" }, made("p", {}, "The same trials from the command line"), made("code", {}, found.command), button);
     };
-    const drawing = (place) => made("a", { href: `/api/worths/${encodeURIComponent(number)}/${place}.svg`, download: "" }, "SVG for slides");
+    const drawing = (place) => made("a", { href: `api/worths/${encodeURIComponent(number)}/${place}.svg`, download: "" }, "SVG for slides");
     this.side.replaceChildren(
       made("h2", {}, found.title),
       ...found.sentences.map((sentence) => made("p", {}, sentence)),
