@@ -283,8 +283,8 @@ def test_the_task_is_told_as_the_switches_stand(kind, tmp_path):
 def test_the_target_is_a_line_in_the_figure(kind):
     spec = shown.shown(kind(), {}, None)["chart"]
     for drawing in (spec["spec"], spec["print"]):
-        marks = [layer for layer in drawing["layer"] if layer.get("encoding", {}).get("y") == {
-            "datum": kind.reach}]  # fmt: skip
+        wanted = {"datum": kind.reach, "axis": {"grid": True}}
+        marks = [layer for layer in drawing["layer"] if layer.get("encoding", {}).get("y") == wanted]
         assert [mark["mark"]["type"] for mark in marks] == ["rule", "text"]
         assert marks[0]["mark"]["strokeDash"]
         assert marks[1]["mark"]["text"] == f"test error {kind.reach:g}, where factors are read"

@@ -190,11 +190,13 @@ def _panel(question: Question, table: pd.DataFrame) -> Any:
 
 def _target(reach: float) -> list[Any]:
     """The error at which factors are read: a thin dashed line with its label; it has no table."""
-    base = alt.Chart(alt.sequence(1)).encode(y=alt.datum(reach))
+    base = alt.Chart(alt.sequence(1)).encode(
+        y=alt.YDatum(reach, axis=alt.Axis(grid=True))  # the first axis decides on the grid of all
+    )
     text = f"test error {reach:g}, where factors are read"
     return [
         base.mark_rule(color=theme.GREY, strokeDash=[3, 3], aria=False),
-        base.mark_text(align="left", baseline="bottom", dx=6, dy=-3, text=text, fontSize=11).encode(
+        base.mark_text(align="left", baseline="top", dx=6, dy=4, text=text, fontSize=11).encode(
             x=alt.value(0)
         ),
     ]
