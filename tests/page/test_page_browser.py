@@ -25,6 +25,14 @@ WATCH = """() => {
 """Notes what a reader sees each time that a view has been drawn."""
 
 
+def earlier(tab):
+    """What stands in the boxes about the time before the last change, by prior."""
+    return tab.eval_on_selector_all(
+        "#break .before:not([hidden])",
+        "all => Object.fromEntries(all.map((each) => [each.parentElement.dataset.prior, each.textContent]))",
+    )
+
+
 def test_points_arrive_live_and_stay(tab, server):
     tab.context.clear_cookies()
     tab.goto(f"{server.address}&{BITS}")
@@ -129,14 +137,42 @@ def test_adding_seeds_goes_on_from_there(tab, server):
 def test_breaking_locality_takes_its_worth_away(tab, server):
     run(tab, server, BITS)
     assert headline(tab)["locality"][0] == "helps"
+    assert earlier(tab) == {}
+    heading, about = tab.inner_text("figcaption"), tab.inner_text(".about")
+    worths = {each: tab.inner_text(f".prior[data-prior='{each}'] strong") for each in headline(tab)}
+    known = {prior: worths[prior] for prior, (state, _) in headline(tab).items() if state != "open"}
     tab.check("#knob-permuted")
     tab.wait_for_url("**permuted=true**")
     ended(tab)
     assert headline(tab)["locality"][0] == "costs", "windows never see the bits that count together"
     assert tab.is_checked("#knob-permuted")
+    assert earlier(tab) == {prior: f"before: {worth}" for prior, worth in known.items()}
+    assert tab.inner_text("figcaption") != heading and tab.inner_text(".about") != about
     tab.go_back()
     until(tab, "!document.querySelector('#knob-permuted').checked")
+    ended(tab)
     assert headline(tab)["locality"][0] == "helps"
+    assert earlier(tab) == {}
+    assert (tab.inner_text("figcaption"), tab.inner_text(".about")) == (heading, about)
+
+
+def test_what_was_worth_before_is_forgotten_with_another_task(tab, server):
+    run(tab, server, BITS)
+    tab.check("#knob-permuted")
+    tab.wait_for_url("**permuted=true**")
+    ended(tab)
+    assert earlier(tab)
+    tab.click("#more")
+    tab.wait_for_url("**seeds=6**")
+    ended(tab)
+    assert earlier(tab), "more seeds are the same question"
+    tab.select_option("#task", "signal")
+    tab.wait_for_url("**task=signal**")
+    until(tab, "document.querySelector('figcaption').textContent.includes('signal')")
+    assert earlier(tab) == {}
+    if tab.is_visible("#stop"):
+        tab.click("#stop")
+    ended(tab)
 
 
 def test_an_answer_that_comes_after_the_settings_changed_is_dropped(tab, server):
@@ -171,7 +207,7 @@ def test_breaking_sharing_or_pooling_takes_its_worth_away(tab, server):
     tab.wait_for_url("**pooling=average**")
     ended(tab)
     state, words = headline(tab)["max-pooling"]
-    assert state == "same" and "no difference" in words
+    assert state == "same" and "nothing to compare" in words
     names = tab.eval_on_selector_all("#break .legend button", "all => all.map(each => each.textContent)")
     assert names == ["FCN", "LCN", "CNN", "ConvPool average", "ConvPool"]
     tab.check("#knob-turned")
@@ -198,7 +234,7 @@ STORIES = {
     "Looking at neighbours is worth a factor": {"locality": "helps"},
     "Max-pooling ignores what does not matter": {"max-pooling": "helps"},
     "Permute the pixels and the CNN is no better than an FCN": {
-        "locality": "same", "weight sharing": "costs", "max-pooling": "same",
+        "locality": "same", "weight sharing": "costs", "max-pooling": "same", "CNN against FCN": "costs",
     },
 }  # fmt: skip
 

@@ -50,8 +50,6 @@ def _question(name: str, kind: type[Question]) -> dict[str, Any]:
     return {
         "task": name.partition(".")[2],
         "label": kind.label,
-        "title": kind.title,
-        "about": kind.about,
         "rule": kind.rule,
         "networks": [[name, NETWORKS[name]] for name in kind.asked({}).contestants()],
         "source": kind.reference,

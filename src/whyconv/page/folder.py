@@ -10,6 +10,7 @@ from typing import Any
 from whyconv.comparing import compared
 from whyconv.errors import UserError, one_sentence, said
 from whyconv.page.known import Known
+from whyconv.page.open_ends import in_words
 from whyconv.page.question import Question
 from whyconv.report.embedding import panels, svg
 from whyconv.runner.contents import shown
@@ -46,7 +47,7 @@ class Folder:
         charts = run.figures() if len(run.table) else {}
         return {
             "title": run.study.title,
-            "sentences": [run.answer, run.conclusion],
+            "sentences": [in_words(run.answer), in_words(run.conclusion)],
             "command": run.command,
             "figures": [
                 {"title": title, "panels": panels(chart.to_dict())} for title, chart in charts.items()
@@ -63,7 +64,7 @@ class Folder:
     def compared(self, first: str, second: str) -> dict[str, Any]:
         """Two runs side by side."""
         pair = [self._run(text) for text in (first, second)]
-        frame = compared(*pair).astype(str).replace(r"(?<=[\]\d]) x\b", "×", regex=True)
+        frame = compared(*pair).astype(str).map(in_words).replace(r"(?<=[\]\d]) x\b", "×", regex=True)
         head = [
             "",
             *(f"{run.study.name}, run {text}" for run, text in zip(pair, (first, second), strict=True)),
@@ -100,7 +101,7 @@ class Folder:
             answers = [
                 {
                     "prior": answer.prior,
-                    "worth": answer.worth.replace(" x", "×"),
+                    "worth": in_words(answer.worth).replace(" x", "×"),
                     "unit": answer.unit.replace("_", " "),
                     "range": answer.range,
                     "data": answer.data,

@@ -30,6 +30,7 @@ LONGEST_COUNT = 9
 PER_CLICK = 3
 """Seeds that the button adds."""
 LOCALITY, SHARING, POOLING = "locality", "weight sharing", "max-pooling"
+TOGETHER = f"{LOCALITY} and {SHARING}"
 NETWORKS = {
     "FCN": "fully connected: every unit sees the whole input",
     "LCN": "locally connected: a unit sees one window of the input, and has weights of its own",
@@ -50,6 +51,8 @@ class Knob:
     breaks: str = ""
     words: Mapping[Any, str] | None = None
     """Names of values that are not numbers."""
+    so: str = ""
+    """What is so if the value is not the usual one, to be said after "if": it makes the task another one."""
 
 
 @dataclass(frozen=True)
@@ -71,8 +74,6 @@ class Question(Study):
 
     label: ClassVar[str]
     """The task in two or three words."""
-    about: ClassVar[str]
-    """The task in a sentence or two, for somebody who has never heard of it."""
     knobs: ClassVar[tuple[Knob, ...]]
     stories: ClassVar[tuple[Story, ...]] = ()
     priors: ClassVar[tuple[Step, ...]]
@@ -91,6 +92,22 @@ class Question(Study):
     @abstractmethod
     def world(self) -> dict[str, Any]:
         """The task."""
+
+    @abstractmethod
+    def about(self) -> str:
+        """The task under these settings in a few sentences, for somebody who has never heard of it."""
+
+    def heading(self) -> str:
+        """The title; with switches set, what it is asked under."""
+        fields = type(self).model_fields
+        here = [knob.so for knob in self.knobs
+                if knob.so and getattr(self, knob.name) != fields[knob.name].default]  # fmt: skip
+        return f"{self.title.removesuffix('?')} if {' and '.join(here)}?" if here else self.title
+
+    def alike(self, step: Step) -> bool:
+        """Whether the settings make both networks of a step the same one."""
+        arms = self.contestants()
+        return arms[step.without] == arms[step.given]
 
     @abstractmethod
     def example(self) -> str:
@@ -166,6 +183,8 @@ class Question(Study):
         """For every prior a factor in examples if both networks reach the error, else a difference."""
         found = []
         for step in self.priors if len(table) else ():
+            if self.alike(step):
+                continue
             settled = self.settled(table, step)
             saved = factor(settled, step, self.outcome, self.reach, self.on())
             place = {"m": self.told_at(step)}

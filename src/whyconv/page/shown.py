@@ -14,7 +14,8 @@ from urllib.parse import urlencode
 
 from whyconv.lazy import alt, pd
 from whyconv.measure.intervals import summarise
-from whyconv.page.question import Question
+from whyconv.page.open_ends import in_words
+from whyconv.page.question import TOGETHER, Question
 from whyconv.report import theme
 from whyconv.report.charts import finish
 from whyconv.report.embedding import panels
@@ -27,6 +28,13 @@ from whyconv.trial import Row
 
 SAME_POINTS, SAME_FACTOR = 0.05, 1.5
 """A prior makes no difference if intervals lie within 5 points at every size, or within a factor of 1.5."""
+NAMES = {TOGETHER: "CNN against FCN"}
+"""What the headline calls a prior, if not by its name."""
+ALIKE = {
+    "state": "same",
+    "worth": "nothing to compare",
+    "says": "Both now take the average, so there is nothing to compare.",
+}
 DATA = {"seed": "runs", "mean": "means", "start": "strips"}
 """Names of the chart's tables, by a column that only they have."""
 
@@ -40,6 +48,8 @@ def shown(question: Question, rows: Mapping[str, Row], out: Path | None) -> dict
     return {
         "name": question.name,
         "address": address(question),
+        "heading": question.heading(),
+        "about": question.about(),
         "headline": headline(question, table),
         "chart": chart(question, table),
         "table": numbers(question, table),
@@ -75,30 +85,27 @@ def command(question: Question, out: Path | None) -> str:
 def headline(question: Question, table: pd.DataFrame) -> list[dict[str, str]]:
     """For every prior what it is worth, or that it takes more seeds to say."""
     answers = question.answers(table)
-    return [
-        _line(
-            step.prior, [each for each in answers if each.prior == step.prior], _flat(question, table, step)
-        )
-        for step in question.priors
-    ]
+    lines = []
+    for step in question.priors:
+        found = [each for each in answers if each.prior == step.prior]
+        line = ALIKE if question.alike(step) else _line(found, _flat(question, table, step))
+        said = {"worth": in_words(line["worth"]), "says": in_words(line["says"])}
+        lines.append({"prior": NAMES.get(step.prior, step.prior), "state": line["state"], **said})
+    return lines
 
 
-def _line(prior: str, found: list[Answer], flat: bool) -> dict[str, str]:
+def _line(found: list[Answer], flat: bool) -> dict[str, str]:
     """The first answer that says something; ``flat``: at no size is there a difference."""
     for answer in found:
         if _same(answer) and (answer.kind == "factor" or flat):
             where = f"Within {100 * SAME_POINTS:.0f} points at every m. " if flat else ""
-            return {
-                "prior": prior,
-                "state": "same",
-                "worth": "no difference",
-                "says": where + answer.sentence,
-            }
+            within = f"within {SAME_FACTOR:g}×: " if answer.kind == "factor" else ""
+            return {"state": "same", "worth": f"{within}no difference", "says": where + answer.sentence}
         if answer.helps is not None and not _same(answer) and not _hardly(answer):
-            return {"prior": prior, "state": "helps" if answer.helps else "costs", "worth": _worth(answer),
-                    "says": answer.sentence}  # fmt: skip
+            state = "helps" if answer.helps else "costs"
+            return {"state": state, "worth": _worth(answer), "says": answer.sentence}
     so_far = f"So far: {found[0].sentence}" if found else ""
-    return {"prior": prior, "state": "open", "worth": "needs more seeds", "says": so_far}
+    return {"state": "open", "worth": "needs more seeds", "says": so_far}
 
 
 def _flat(question: Question, table: pd.DataFrame, step: Step) -> bool:
@@ -112,10 +119,10 @@ def _flat(question: Question, table: pd.DataFrame, step: Step) -> bool:
 
 
 def _worth(answer: Answer) -> str:
-    """``20 [12, 32]× fewer examples``, ``6 [4, 8] points more error``."""
+    """``20 [12, 32]× fewer examples``, ``6 [4, 8] points more error at m = 40``."""
     if answer.kind == "factor":
         return f"{answer.size.replace(' x', '×')} {'fewer' if answer.helps else 'more'} {answer.unit}"
-    return f"{answer.size} {'less' if answer.helps else 'more'} error"
+    return f"{answer.size} {'less' if answer.helps else 'more'} error {answer.range}"
 
 
 def _hardly(answer: Answer) -> bool:
@@ -154,10 +161,9 @@ def _definition(question: Question) -> dict[str, Any]:
     frame = _frame(question)
     lines = [{"arm": arm, "m": float(m), question.outcome: 0.5, "seed": 0}
              for arm in frame.arms for m in question.sizes()]  # fmt: skip
-    made = finish(
-        _panel(question, pd.DataFrame(lines)).properties(width=theme.WIDTH, height=theme.HEIGHT),
-        question.title, frame,
-    ).to_dict()  # fmt: skip
+    chart = alt.layer(*_target(question.reach), _panel(question, pd.DataFrame(lines)))
+    sized = chart.properties(width=theme.WIDTH, height=theme.HEIGHT)
+    made = finish(sized, question.heading(), frame).to_dict()
     _rename(made, {name: _name(values) for name, values in made.pop("datasets").items()})
     (own,) = panels(made)
     name = hashlib.sha256(json.dumps(made, sort_keys=True).encode()).hexdigest()[:16]
@@ -180,6 +186,20 @@ def _one_legend(part: Any) -> None:
 
 def _panel(question: Question, table: pd.DataFrame) -> Any:
     return _frame(question).panel(table, summarise(table, ["arm", "m"], question.outcome))
+
+
+def _target(reach: float) -> list[Any]:
+    """The error at which factors are read: a thin dashed line with its label; it has no table."""
+    base = alt.Chart(alt.sequence(1)).encode(
+        y=alt.YDatum(reach, axis=alt.Axis(grid=True))  # the first axis decides on the grid of all
+    )
+    text = f"test error {reach:g}, where factors are read"
+    return [
+        base.mark_rule(color=theme.GREY, strokeDash=[3, 3], aria=False),
+        base.mark_text(align="left", baseline="top", dx=6, dy=4, text=text, fontSize=11).encode(
+            x=alt.value(0)
+        ),
+    ]
 
 
 def _tables(question: Question, table: pd.DataFrame) -> dict[str, list[Any]]:

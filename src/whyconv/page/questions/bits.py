@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from whyconv.lazy import np
 from whyconv.page.pictures import cells
-from whyconv.page.question import LOCALITY, SHARING, Knob, Question, Story, among
+from whyconv.page.question import LOCALITY, SHARING, TOGETHER, Knob, Question, Story, among
 from whyconv.studies.worth import Step
 
 FCN, LCN, CNN = "FCN", "LCN", "CNN"
@@ -27,21 +27,22 @@ class Bits(Question, name="page.bits"):
         "full-batch gradient descent with rate 1."
     )
     label: ClassVar[str] = "a pattern of bits"
-    about: ClassVar[str] = (
-        "An input is a row of n fair bits. The label is + if an even number of k neighbouring bits in the "
-        "middle is off; networks are not told which bits count."
-    )
     knobs: ClassVar[tuple[Knob, ...]] = (
         Knob(
             "permuted",
             "Permute the inputs",
             "A hidden order: neighbours are torn apart.",
             LOCALITY,
+            so="the bits that count are none",
         ),
         Knob("n", "Bits n", "How many bits an input has."),
         Knob("k", "Bits that count k", "How many neighbouring bits decide the label."),
     )
-    priors: ClassVar[tuple[Step, ...]] = (Step(LOCALITY, FCN, LCN), Step(SHARING, LCN, CNN))
+    priors: ClassVar[tuple[Step, ...]] = (
+        Step(LOCALITY, FCN, LCN),
+        Step(SHARING, LCN, CNN),
+        Step(TOGETHER, FCN, CNN),
+    )
     reach: ClassVar[float] = 0.1
 
     permuted: bool = False
@@ -56,6 +57,13 @@ class Bits(Question, name="page.bits"):
             {},
         ),
     )
+
+    def about(self) -> str:
+        counted = "bits, torn apart," if self.permuted else "neighbouring bits in the middle"
+        return (
+            "An input is a row of n fair bits; blue ones are on, the others off. The label is + if an even "
+            f"number of k {counted} is off; networks are not told which bits count."
+        )
 
     def sizes(self) -> list[int]:
         return [m for m in (50, 100, 200, 400, 800, 1600) if m <= self.m]

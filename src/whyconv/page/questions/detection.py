@@ -21,13 +21,13 @@ class Finding(Question, name="page.detection"):
     title: ClassVar[str] = "What is it worth to find a pattern wherever it is?"
     rule: ClassVar[str] = patches.RULE
     label: ClassVar[str] = "a pattern among others"
-    about: ClassVar[str] = (
-        "An input is a row of n patterns. One of them, at a random place, is that of class + or that of "
-        "class −; all others mean nothing."
-    )
     knobs: ClassVar[tuple[Knob, ...]] = (
         Knob(
-            "permuted", "Permute the inputs", "One random order of all numbers: patterns are torn.", LOCALITY
+            "permuted",
+            "Permute the inputs",
+            "One random order of all numbers: patterns are torn.",
+            LOCALITY,
+            so="inputs are permuted",
         ),
         patches.POOLED,
         Knob("positions", "Positions n", "How many patterns an input holds."),
@@ -49,6 +49,14 @@ class Finding(Question, name="page.detection"):
             {},
         ),
     )
+
+    def about(self) -> str:
+        text = (
+            "An input is a row of n patterns. One of them, at a random place, is that of class + or that of "
+            "class −; all others mean nothing."
+        )
+        order = " Then all numbers are put in a random order, the same for every input."
+        return text + order * self.permuted
 
     def sizes(self) -> list[int]:
         return [m for m in (10, 20, 40, 80, 160, 320, 640) if m <= self.m]

@@ -7,7 +7,8 @@ from typing import Any, ClassVar
 
 from whyconv.lazy import np
 from whyconv.page.pictures import images, scan
-from whyconv.page.question import LOCALITY, POOLING, SHARING, Knob, Question, among
+from whyconv.page.question import LOCALITY, POOLING, SHARING, TOGETHER, Knob, Question, among
+from whyconv.page.questions import patches
 from whyconv.page.questions.patches import AVERAGE, CNN, FCN, LCN, MAX, POOLED
 from whyconv.pixels import pixel_order
 from whyconv.studies.worth import Step
@@ -27,17 +28,19 @@ class Digits(Question, name="page.digits"):
         "ConvPool pools 2 x 2 places. Adam, 40 epochs."
     )
     label: ClassVar[str] = "written digits"
-    about: ClassVar[str] = "An image of 8 x 8 pixels shows one written digit; which of the ten is it?"
     knobs: ClassVar[tuple[Knob, ...]] = (
-        Knob("permuted", "Permute the pixels", "One random order of all pixels.", LOCALITY),
+        Knob(
+            "permuted", "Permute the pixels", "One random order of all pixels.", LOCALITY,
+            so="these are permuted",
+        ),
         POOLED,
         Knob(
             "shift", "Shift the test by", "To the right, in the test alone: who has learned places fails.",
-            words={0: "nothing", 1: "1 pixel", 2: "2 pixels"},
+            words={0: "nothing", 1: "1 pixel", 2: "2 pixels"}, so="the test is shifted",
         ),
     )  # fmt: skip
     priors: ClassVar[tuple[Step, ...]] = (
-        Step(LOCALITY, FCN, LCN), Step(SHARING, LCN, CNN), Step(POOLING, CNN, MAX),
+        Step(LOCALITY, FCN, LCN), Step(SHARING, LCN, CNN), Step(POOLING, CNN, MAX), Step(TOGETHER, FCN, CNN),
     )  # fmt: skip
     reach: ClassVar[float] = 0.2
     test_size: ClassVar[int] = 350
@@ -47,6 +50,13 @@ class Digits(Question, name="page.digits"):
     pooling: str = among("max", "average", usual="max")
     shift: int = among(0, 1, 2, usual=0)
     m: int = among(200, 400, 800, usual=400)
+
+    def about(self) -> str:
+        text = "An image of 8 x 8 pixels shows one written digit; which of the ten is it?"
+        if self.shift:
+            pixels = "1 pixel" if self.shift == 1 else f"{self.shift} pixels"
+            text += f" In the test alone it is moved to the right by {pixels}."
+        return text + patches.PERMUTED * self.permuted
 
     def sizes(self) -> list[int]:
         return [m for m in (25, 50, 100, 200, 400, 800) if m <= self.m]

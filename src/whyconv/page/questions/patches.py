@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whyconv.page.question import LOCALITY, POOLING, SHARING, Knob
+from whyconv.page.question import LOCALITY, POOLING, SHARING, TOGETHER, Knob
 from whyconv.studies.worth import Step
 
 FCN, LCN, CNN, AVERAGE, MAX = "FCN", "LCN", "CNN", "ConvPool average", "ConvPool"
@@ -14,11 +14,14 @@ SUMS = {
 }  # fmt: skip
 POOLS = {"name": "gradient", "epochs": 200, "rate": 0.003}
 CHANNELS = 50
-PRIORS = (Step(LOCALITY, FCN, LCN), Step(SHARING, LCN, CNN), Step(POOLING, AVERAGE, MAX))
+PRIORS = (
+    Step(LOCALITY, FCN, LCN), Step(SHARING, LCN, CNN), Step(POOLING, AVERAGE, MAX), Step(TOGETHER, FCN, CNN),
+)  # fmt: skip
 POOLED = Knob(
     "pooling", "ConvPool takes the", "Average in place of the largest response: pooling is broken.", POOLING,
     {"max": "largest response", "average": "average response"},
 )  # fmt: skip
+PERMUTED = " Then all pixels are put in a random order, the same for every image."
 RULE = (
     "FCN, LCN and CNN are sums of soft thresholds with the same training; they differ in what a unit "
     "sees and in what is shared. ConvPool pools 50 shared filters and is trained with Adam."

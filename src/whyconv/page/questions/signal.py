@@ -21,19 +21,19 @@ class OneSignal(Question, name="page.signal"):
     title: ClassVar[str] = "What is it worth to look for one signal everywhere?"
     rule: ClassVar[str] = patches.RULE
     label: ClassVar[str] = "a signal in noise"
-    about: ClassVar[str] = (
-        "An input is a row of patches of ten numbers. One patch, at random, holds a fixed hidden pattern, "
-        "with plus or minus sign; the sign is the label. All patches are noisy."
-    )
     knobs: ClassVar[tuple[Knob, ...]] = (
-        Knob("mixed", "Mix all numbers", "One random rotation of the whole input.", LOCALITY),
         Knob(
-            "place", "The signal", "If it never moves, one place is enough, and there is nothing to share.",
-            SHARING, {"moves": "moves", "stays": "stays in the first patch"},
+            "mixed", "Mix all numbers",
+            "Each number becomes a mixture of all, by one recipe for every input: no patch holds the signal.",
+            LOCALITY, so="all numbers are mixed",
+        ),
+        Knob(
+            "place", "The signal", "If it never moves, one place is enough: much less is left to share.",
+            SHARING, {"moves": "moves", "stays": "stays in the first patch"}, "it stays in the first patch",
         ),
         Knob(
             "turned", "Turn every patch", "Each patch is rotated in its own way: one filter cannot fit all.",
-            SHARING,
+            SHARING, so="every patch is turned",
         ),
         patches.POOLED,
         Knob("patches", "Patches k", "How many patches an input has."),
@@ -62,6 +62,17 @@ class OneSignal(Question, name="page.signal"):
             {"place": "stays", "seeds": 8},
         ),
     )
+
+    def about(self) -> str:
+        where = "The first patch" if self.place == "stays" else "One patch, at random,"
+        text = (
+            f"An input is a row of patches of ten numbers. {where} holds a fixed hidden pattern, with plus "
+            "or minus sign; the sign is the label. All patches are noisy."
+        )
+        if self.mixed:
+            return f"{text} Then each number becomes a mixture of all, by one recipe for every input."
+        turned = " Then each patch is turned in a way of its own, the same for every input."
+        return text + turned * self.turned
 
     def sizes(self) -> list[int]:
         return [m for m in (5, 10, 20, 40, 80, 160, 320) if m <= self.m]

@@ -5,11 +5,12 @@ import { ask, follow, known, possible, saved, stop } from "./server.js";
 import { copy, download, find, made, table } from "./words.js";
 
 const asText = ({ tab, ...settings }) => JSON.stringify(Object.entries(settings).sort());
+const unseeded = ({ seeds, task = "", ...settings }) => asText({ ...settings, task });
 const SIGNS = { helps: "▲", costs: "▼", same: "=", open: "?" };
 
 export class Breaking {
   constructor(about, go, complain) {
-    Object.assign(this, { about, go, complain, running: null, starting: null, address: null, view: null, settings: {} });
+    Object.assign(this, { about, go, complain, running: null, starting: null, address: null, view: null, before: null, settings: {} });
     this.root = find("#break");
     this.chart = new Chart(find(".chart", this.root), find(".legend", this.root));
     this.#stories();
@@ -26,12 +27,17 @@ export class Breaking {
     const buttons = this.about.stories.filter((story) => possible(story.address)).map((story) =>
       made(
         "button",
-        { type: "button", class: "story", "data-address": story.address, onclick: () => this.go(story.address, true) },
+        { type: "button", class: "story", "data-address": story.address, onclick: () => this.#story(story.address) },
         made("strong", {}, story.title),
         made("span", {}, story.says)
       )
     );
     find(".stories", this.root).replaceChildren(...buttons);
+  }
+
+  #story(address) {
+    this.before = null;
+    return this.go(address, true);
   }
 
   get question() {
@@ -49,8 +55,9 @@ export class Breaking {
       const view = await known(new URLSearchParams({ tab: "break", task: this.about.questions[0].task, ...own }).toString());
       if (turn !== this.turn) return;
       this.settings = own;
+      if (this.before?.next !== unseeded(own)) this.before = null;
       this.address = view.address;
-      this.#controls(view.picture);
+      this.#controls(view);
       await this.#view(view);
       if (saved || turn !== this.turn) return;
       await this.#resume();
@@ -64,25 +71,29 @@ export class Breaking {
     this.root.setAttribute("aria-busy", on);
   }
 
-  #controls(picture) {
-    this.picture = picture;
+  #controls(task) {
+    this.task = task;
     const moved = (name, value) => {
       const next = name === "task" ? { task: value } : { task: this.question.task, ...this.settings, [name]: value };
       const knob = this.question.knobs.find((each) => each.name === name);
       if (knob && value === knob.default) delete next[name];
       return new URLSearchParams({ tab: "break", ...next }).toString();
     };
-    const change = (name, value) => this.go(moved(name, value), true);
+    const change = (name, value) => {
+      const address = moved(name, value);
+      this.before = name === "task" ? null : { next: unseeded(Object.fromEntries(new URLSearchParams(address))), worths: this.#known() };
+      return this.go(address, true);
+    };
     const open = (name, value) => possible(moved(name, value));
-    fill(find(".controls", this.root), this.about.questions, this.question, this.settings, picture, change, open);
-    find("figcaption", this.root).replaceChildren(made("h2", {}, this.question.title));
+    fill(find(".controls", this.root), this.about.questions, this.question, this.settings, task, change, open);
+    find("figcaption", this.root).replaceChildren(made("h2", {}, task.heading));
     find(".networks", this.root).replaceChildren(...this.question.networks.flatMap(([name, is]) => [made("dt", {}, name), made("dd", {}, is)]));
     find(".rule", this.root).textContent = `${this.question.rule} Source: ${this.question.source}.`;
   }
 
   // The controls as they were, or those of the first question: what was asked for was refused.
   async undo() {
-    if (this.view) this.#controls(this.picture);
+    if (this.view) this.#controls(this.task);
     else await this.show(saved ? Object.fromEntries(new URLSearchParams(saved.first)) : {});
   }
 
@@ -106,24 +117,34 @@ export class Breaking {
   // Lines that stay are left alone: a screen reader says what has changed, and not how it was measured.
   #headline(lines) {
     const place = find(".headline", this.root);
-    const before = new Map([...place.children].map((each) => [each.dataset.told, each]));
+    const shown = new Map([...place.children].map((each) => [each.dataset.told, each]));
     const open = this.running ? "being measured" : this.view.done ? null : "not measured yet";
     const now = lines.map((line) => {
       const worth = line.state === "open" ? open ?? line.worth : line.worth;
       const told = `${line.prior}: ${worth}`;
-      const kept = before.get(told);
+      const kept = shown.get(told);
+      const earlier = this.before?.worths[line.prior];
+      const before = earlier ? `before: ${earlier}` : "";
       if (!kept)
         return made(
           "div",
           { class: `prior ${line.state}`, "data-prior": line.prior, "data-told": told },
           made("p", {}, made("span", { class: "sign", "aria-hidden": "true" }, SIGNS[line.state]), made("b", {}, line.prior), ": ", made("strong", {}, worth)),
+          made("p", { class: "before", "aria-live": "off", hidden: !before }, before),
           made("p", { class: "says", "aria-live": "off" }, line.says)
         );
       kept.className = `prior ${line.state}`;
       find(".says", kept).textContent = line.says;
+      find(".before", kept).textContent = before;
+      find(".before", kept).hidden = !before;
       return kept;
     });
     if (now.some((each, number) => each !== place.children[number]) || now.length !== place.children.length) place.replaceChildren(...now);
+  }
+
+  // What the headline says now, by prior: it is shown as "before" once a setting has been changed.
+  #known() {
+    return Object.fromEntries(this.view.headline.filter((line) => line.state !== "open").map((line) => [line.prior, line.worth]));
   }
 
   // What stands below the title of a figure for slides.

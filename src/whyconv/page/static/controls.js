@@ -34,12 +34,12 @@ const control = (knob, value, change, open) => {
 };
 
 // Fill a form with the controls of `question`; `change(name, value)` is called for each change.
-export const fill = (form, questions, question, settings, picture, change, open) => {
+export const fill = (form, questions, question, settings, { about, picture }, change, open) => {
   const focused = document.activeElement?.id;
   const tasks = questions.map((each) => made("option", { value: each.task, selected: each.task === question.task, disabled: !open("task", each.task) }, each.label));
   form.replaceChildren(
     made("div", { class: "knob" }, made("label", { for: "task" }, "Task"), made("select", { id: "task", onchange: (e) => change("task", e.target.value) }, ...tasks)),
-    made("p", { class: "about" }, question.about),
+    made("p", { class: "about" }, about),
     made("img", { class: "picture", alt: /aria-label="([^"]*)"/.exec(picture)[1], src: `data:image/svg+xml,${encodeURIComponent(picture)}` }),
     ...question.knobs.map((knob) => control(knob, settings[knob.name] ?? knob.default, (value) => change(knob.name, value), (value) => open(knob.name, value)))
   );
