@@ -280,7 +280,8 @@ class TwoSteps(Claim, name="lahoti.two-step"):
         numbers["NumPy's steps and the learner's differ by"] = gap
         differ = pinned.rates("cnn-upper", "lcn-upper")
         differ += pinned.two_steps(build("learner", "two-step"), FAILURE)
-        numbers[DIFFER] = differ
+        if differ:
+            numbers[DIFFER] = differ
         found = worst(*judged)
         verdict: Verdict = "fails" if gap > AGREE or differ else found.verdict
         return Evidence(verdict, {**found.numbers, **numbers})
