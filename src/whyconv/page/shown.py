@@ -114,7 +114,7 @@ def _flat(question: Question, table: pd.DataFrame, step: Step) -> bool:
         return False
     table = question.settled(table, step)
     places = ({"m": m} for m in question.sizes())
-    apart = [compared(table, step, question.outcome, question.on(), place) for place in places]
+    apart = (compared(table, step, question.outcome, question.on(), place) for place in places)
     return all(each is not None and _same(each) for each in apart)
 
 
@@ -206,7 +206,10 @@ def _tables(question: Question, table: pd.DataFrame) -> dict[str, list[Any]]:
     """The tables of the chart by name; empty ones without rows."""
     tables: dict[str, list[Any]] = {name: [] for name in DATA.values()}
     if len(table):
-        made = _panel(question, table.assign(m=table["m"].astype(float)))
+        from altair.utils.schemapi import debug_mode  # altair is loaded at first use
+
+        with debug_mode(False):  # the definition has been checked without rows
+            made = _panel(question, table.assign(m=table["m"].astype(float)))
         tables |= {_name(values): values for values in _inside(made)}
     return tables
 
