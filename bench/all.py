@@ -72,7 +72,7 @@ def run(name: str, arguments: list[str], limit: float) -> dict[str, Any]:
     file = BUILD / f"{name}.rows.json"
     file.unlink(missing_ok=True)
     began = time.perf_counter()
-    code = ended([sys.executable, str(BENCH / f"{name}.py"), *arguments], limit)
+    code = ended([sys.executable, os.path.relpath(BENCH / f"{name}.py"), *arguments], limit)
     told = {"arguments": arguments, "seconds": time.perf_counter() - began, "code": code}
     content = json.loads(file.read_text()) if file.exists() else {"rows": []}
     reason = {None: f"no time was left; run it with --only {name}", 2: "PyTorch is missing; run make bench"}
