@@ -66,11 +66,14 @@ export class Audit {
     this.leave();
     this.followed = id;
     const halt = made("button", { type: "button", onclick: () => stop(id).catch((error) => this.complain(error.message)) }, "Stop");
+    const body = made("div");
+    this.told.replaceChildren(body, halt); // the button stays where it is: one that is put in anew loses a click
     const over = (sentence) => sentence && this.complain(sentence);
-    this.leave = follow(id, (view) => this.#tell(id, view, halt), over, "There is no such audit any more; send the file again.");
+    this.leave = follow(id, (view) => this.#tell(id, view, body, halt), over, "There is no such audit any more; send the file again.");
   }
 
-  #tell(id, view, halt) {
+  #tell(id, view, body, halt) {
+    halt.hidden = ["refused", "ended", "stopped"].includes(view.status);
     const parts = [made("h2", {}, view.title)];
     if (view.status === "refused") {
       this.complain(view.sentence);
@@ -80,10 +83,10 @@ export class Audit {
     } else if (view.status === "stopped") {
       parts.push(made("p", {}, "Stopped."));
     } else {
-      parts.push(made("progress", { max: "1", value: String(view.fraction), "aria-label": "This phase" }), made("p", { role: "status" }, view.said), halt);
+      parts.push(made("progress", { max: "1", value: String(view.fraction), "aria-label": "This phase" }), made("p", { role: "status" }, view.said));
     }
     parts.push(...view.lead.map((sentence) => made("p", { class: "lead" }, sentence)));
     if (view.savings.length) parts.push(table(["prior", "saves a factor of", "verdict"], view.savings.map((line) => line.map((cell) => cell || "–"))));
-    this.told.replaceChildren(...parts);
+    body.replaceChildren(...parts);
   }
 }
