@@ -101,19 +101,19 @@ def test_a_long_trial_goes_on_from_its_checkpoint(tmp_path):
     steps = tmp_path / "steps"
     variables = {"FAKE_STEPS": str(steps), "WHYCONV_CHECKPOINT_SECONDS": "0.1"}
     settings = ('does=["steps"]', "ms=[10]", "seeds=1")
-    for share in (60,):
-        process = start(tmp_path / "out", *settings, **variables)
-        while not steps.exists() or len(steps.read_text().splitlines()) < share:
-            time.sleep(0.01)
-        process.kill()
-        process.communicate()
-        assert_vanished(tmp_path / "out")
+    process = start(tmp_path / "out", *settings, **variables)
+    while not steps.exists() or len(steps.read_text().splitlines()) < 60:
+        time.sleep(0.01)
+    process.kill()
+    process.communicate()
+    assert_vanished(tmp_path / "out")
+    assert 60 <= len(steps.read_text().splitlines()) < 200
     process = start(tmp_path / "out", *settings, **variables)
     assert process.communicate()[0].endswith(b"complete 1 0\n")
     done = [int(line) for line in steps.read_text().splitlines()]
     assert set(done) == set(range(200))
     assert done.count(0) == 1
-    assert 200 < len(done) < 260
+    assert 200 <= len(done) < 260  # 200 if a checkpoint was written just before the kill
     steps.unlink()
     process = start(tmp_path / "whole", *settings, **variables)
     process.communicate()
