@@ -208,10 +208,11 @@ def as_expected(claim: Mapping[str, Any]) -> bool:
 
 
 def chosen_claims(which: str) -> list[Any]:
-    """The claim of this name, all claims of a paper, or all claims."""
+    """The claim of this name, those about a place (``Theorem 4``), all of a paper, or all claims."""
     claims = registry.pieces("claim")
     if which != "all":
-        claims = [claim for claim in claims if which in (claim.name, claim.name.partition(".")[0])]
+        named = [claim for claim in claims if which in (claim.name, claim.name.partition(".")[0])]
+        claims = named or registry.at("claim", which)
     if not claims:
         names = [claim.name for claim in registry.pieces("claim")]
         papers = sorted({name.partition(".")[0] for name in names})

@@ -24,6 +24,7 @@ from typing import Any
 
 from whyconv.errors import UserError, said
 from whyconv.paths import given_path
+from whyconv.published import Paper, places
 
 KINDS = {"task": "tasks", "network": "networks", "learner": "learners", "study": "studies", "claim": "claims"}
 FUNCTIONS = {
@@ -110,6 +111,21 @@ def known(kind: str, name: str) -> Any:
     if (kind, name) not in _pieces:
         _discover()
     return _pieces.get((kind, name))
+
+
+def at(kind: str, place: str) -> list[Any]:
+    """The pieces of a kind about a place of a paper, as readers name it: ``Theorem 4``, ``Fig. 3a``."""
+    return [piece for piece in pieces(kind) if places(piece.reference, place)]
+
+
+def paper(name: str) -> Paper | None:
+    """What the folder of a paper says of it, if anything."""
+    _discover()
+    for shelf in PAPERS:
+        found = getattr(sys.modules.get(f"{shelf}.{name}"), "PAPER", None)
+        if isinstance(found, Paper):
+            return found
+    return None
 
 
 def find(kind: str, name: str) -> Any:

@@ -48,13 +48,18 @@ def configure(
 
 
 def chosen_studies(which: str) -> list[str]:
-    """The study of this name, all studies of a paper, or all."""
+    """The study of this name, the one about a place (``Figure 3a``), all studies of a paper, or all."""
     names = [study.name for study in registry.pieces("study")]
     if which == "all":
         return names
     of_paper = [name for name in names if name.partition(".")[0] == which]
     if of_paper or registry.known("study", which) is not None:
         return of_paper or [which]
+    about = [study.name for study in registry.at("study", which)]
+    if len(about) > 1:
+        raise UserError(f"{which} stands for several studies; name one of {', '.join(about)}.")
+    if about:
+        return about
     known = [*names, *dict.fromkeys(name.partition(".")[0] for name in names), "all"]
     near = ", ".join(registry.nearest(which, known))
     raise UserError(f"there is no study {which!r}; studies and papers like it: {near}.")

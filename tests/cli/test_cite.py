@@ -53,9 +53,29 @@ def test_code_beside_a_claim_that_decides_it_is_in_the_digest(monkeypatch, file,
 def test_bad_input(whyconv, tmp_path):
     for words in (
         ("cite", "brutzkus.fig3z"),
+        ("cite", "Theorem 5.1"),
         ("cite", CLAIM, "--in", tmp_path),
         ("cite", CLAIM, "--json", "--bibtex"),
         ("cite", "brutzkus.fig3a", "--in", tmp_path),
     ):
         done = whyconv(*words)
         assert done.returncode == 2 and len(done.stderr.splitlines()) == 1, words
+
+
+def test_a_verdict_is_cited_by_its_place_in_a_paper(whyconv):
+    assert json.loads(whyconv("cite", "Corollary 5", "--json").stdout)["id"] == CLAIM
+
+
+def test_our_citation_file_has_every_paper_as_it_was_published():
+    said = " ".join((Path(__file__).parents[2] / "CITATION.cff").read_text().split())
+    for name in ("brutzkus", "lahoti", "malach"):
+        paper = registry.paper(name)
+        for author in paper.authors:
+            family, given = author.split(", ")
+            assert f"family-names: {family} given-names: {given}" in said
+        assert f'title: "{paper.title}"' in said
+        assert (
+            f'year: {paper.year} collection-title: "{paper.venue}" identifiers: - type: other '
+            f'value: "arXiv:{paper.arxiv}"'
+        ) in said
+    assert registry.paper("nobody") is None

@@ -45,6 +45,7 @@ def test_they_can_be_cited(whyconv):
     assert markdown(found).count("## ") == len(found) == len(CORRECTED)
     text = bibtex(found, "9")
     assert text.count("@misc{") == len(found) + 2 and text.count("{") == text.count("}")
+    assert text.count("year = {2021}") == 2 and "eprint = {2010.01369}" in text
     assert "crossref = {malach}" in text and "whyconv 9" in text
 
 

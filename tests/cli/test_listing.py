@@ -3,11 +3,12 @@
 import pytest
 
 from whyconv import registry
+from whyconv.api import chosen_claims
 from whyconv.cli import listing
 from whyconv.errors import UserError
 from whyconv.learners.margin import LinearSVM
 from whyconv.runner.forecast import on_cluster
-from whyconv.settings import configure
+from whyconv.settings import chosen_studies, configure
 
 OWN = [piece for kind in registry.KINDS for piece in registry.pieces(kind) if "whyconv." in piece.__module__]
 """The package's pieces, without those that other tests make."""
@@ -134,3 +135,41 @@ def test_a_claim_is_listed_with_its_recorded_verdict():
     found = listing.one("malach.thm4")
     assert found["recorded"] == "holds as corrected"
     assert "Recorded verdict: holds as corrected (whyconv check" in listing.text(found)
+
+
+@pytest.mark.parametrize(
+    ("place", "names"),
+    [
+        ("Theorem 4", ["malach.thm4", "malach.thm4-eta"]),
+        ("thm 4.2", ["brutzkus.thm4.2"]),
+        ("Fig. 3A", ["brutzkus.fig3a"]),
+        ("lemma c.1", ["brutzkus.lemmaC.1"]),
+    ],
+)
+def test_pieces_are_found_by_their_place_in_a_paper(place, names):
+    found = [piece.name for kind in ("study", "claim") for piece in registry.at(kind, place)]
+    assert found == names
+    listed = listing.one(place)
+    shown = [each.get("study") or each["name"] for each in listed.get("namesakes", [listed])]
+    assert shown == names
+
+
+@pytest.mark.parametrize("place", ["Theorem", "Theorem 99", "4", ""])
+def test_what_is_no_place_is_found_nowhere(place):
+    assert not registry.at("claim", place)
+
+
+def test_a_paper_is_listed_with_where_it_was_published():
+    listed = listing.one("malach")
+    assert listed["paper"]["year"] == 2021 and listed["paper"]["arxiv"] == "2010.01369"
+    told = listing.text(listed)
+    assert told.startswith("Eran Malach and Shai Shalev-Shwartz: ") and "2021; arXiv 2010.01369" in told
+    assert max(map(len, told.splitlines())) <= 80
+    assert "paper" not in registry.everything()
+
+
+def test_commands_take_a_place_for_a_name():
+    assert [claim.name for claim in chosen_claims("Theorem 4")] == ["malach.thm4", "malach.thm4-eta"]
+    assert chosen_studies("figure 3a") == ["brutzkus.fig3a"]
+    with pytest.raises(UserError, match=r"^Figure 4 stands for several studies; name .*fig4, "):
+        chosen_studies("Figure 4")

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from whyconv import registry
+
 
 @dataclass(frozen=True)
 class Erratum:
@@ -27,17 +29,6 @@ LABELS: Mapping[str, str] = {
     "printed": "printed", "corrected": "corrected", "why": "why", "breaks": "breaks at",
 }  # fmt: skip
 """How the four texts are called, in reading order."""
-PAPERS: Mapping[str, Mapping[str, str]] = {
-    "brutzkus": {
-        "author": "Brutzkus, Alon and Globerson, Amir",
-        "title": "An Optimization and Generalization Analysis for Max-Pooling Networks",
-    },
-    "malach": {
-        "author": "Malach, Eran and Shalev-Shwartz, Shai",
-        "title": "Computational Separation Between Convolutional and Fully-Connected Networks",
-    },
-}
-"""The papers that have errata, for BibTeX."""
 PAPER, TEXT = "error in the paper", "misprint of the text at hand"
 """What an erratum is of: of the paper, or of the text that was read, which need not be the paper's."""
 
@@ -68,10 +59,10 @@ def markdown(found: Iterable[Mapping[str, Any]]) -> str:
 def bibtex(found: Iterable[Mapping[str, Any]], version: str) -> str:
     """An entry for every paper, and one for every erratum that refers to it."""
     found = list(found)
-    papers = {each["paper"]: PAPERS.get(each["paper"], {}) for each in found}
+    papers = {each["paper"]: registry.paper(each["paper"]) for each in found}
     entries = [
-        entry(paper, {name: f"{{{text}}}" for name, text in fields.items()})
-        for paper, fields in papers.items()
+        entry(name, {field: f"{{{text}}}" for field, text in (paper.fields if paper else {}).items()})
+        for name, paper in papers.items()
     ]
     for each in found:
         note = (

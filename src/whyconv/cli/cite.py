@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -39,17 +39,14 @@ def cite(
         raise UserError("--bibtex and --json exclude each other; give one of them.")
     for file in load or ():
         registry.load(file)
-    claim = registry.known("claim", name)
-    if claim is None:
-        if registry.known("study", name) is None:
-            known = (piece.name for kind in ("claim", "study") for piece in registry.pieces(kind))
-            near = ", ".join(registry.nearest(name, known))
-            raise UserError(f"there is no claim and no study {name!r}; nearest: {near}.")
-        found = _of_study(name, folder, load or [])
+    piece = _piece(name)
+    if piece.kind == "study":
+        found = _of_study(piece.name, folder, load or [])
     elif folder is not None:
         raise UserError(f"--in {folder} was given, but {name} is a claim, which has no rows; leave it out.")
     else:
-        found = citing.claim_cited(claim, api.check(name, load or (), watch=terminal.announcer(as_json))[0])
+        decided = api.check(piece.name, load or (), watch=terminal.announcer(as_json))[0]
+        found = citing.claim_cited(piece, decided)
     print(
         json.dumps(found, indent=2)
         if as_json
@@ -57,6 +54,22 @@ def cite(
         if as_bibtex
         else citing.sentence(found)
     )
+
+
+def _piece(name: str) -> Any:
+    """The claim or study of this name, or the only one about this place of a paper."""
+    for kind in ("claim", "study"):
+        if (found := registry.known(kind, name)) is not None:
+            return found
+    about = [piece for kind in ("claim", "study") for piece in registry.at(kind, name)]
+    if len(about) == 1:
+        return about[0]
+    if about:
+        names = ", ".join(piece.name for piece in about)
+        raise UserError(f"{name} stands for several verdicts; cite one of {names}.")
+    known = (piece.name for kind in ("claim", "study") for piece in registry.pieces(kind))
+    near = ", ".join(registry.nearest(name, known))
+    raise UserError(f"there is no claim and no study {name!r}; nearest: {near}.")
 
 
 def _of_study(name: str, folder: Path | None, load: list[str]) -> dict[str, str]:

@@ -13,6 +13,7 @@ from whyconv.claims.errata import LABELS
 from whyconv.cli.plain_text import unmarked, wrapped
 from whyconv.errors import UserError
 from whyconv.functions import Named, choices
+from whyconv.published import Paper
 from whyconv.runner.forecast import forecast, on_cluster
 from whyconv.settings import configure
 from whyconv.spec import Piece, Spec, plain
@@ -23,18 +24,21 @@ from whyconv.text import count, rough_duration
 def one(name: str, slots: int | None = None) -> dict[str, Any]:
     """A paper's studies and claims; a study with its grid and forecast; any other piece with its settings.
 
-    All pieces of that name, or with that name after their paper's: ``fig4``.
+    All pieces of that name, or with that name after their paper's: ``fig4``; or about a place: ``Lemma 5.2``.
     ``slots``: forecast the study on a cluster with so many, too.
     """
     pieces = [piece for kind in (*registry.KINDS, *registry.FUNCTIONS) for piece in registry.pieces(kind)]
-    found = [piece for piece in pieces if piece.name == name] or [
-        piece for piece in pieces if piece.name.partition(".")[2] == name
-    ]
+    found = (
+        [piece for piece in pieces if piece.name == name]
+        or [piece for piece in pieces if piece.name.partition(".")[2] == name]
+        or [piece for kind in ("study", "claim") for piece in registry.at(kind, name)]
+    )
     if slots is not None and [piece.kind for piece in found] != ["study"]:
         wrong = f", but {name!r} is no study; leave it out" if name else " without a study; leave it out"
         raise UserError(f"--slots was given{wrong}, or name a study.")
     if not found and any(piece.name.partition(".")[0] == name for piece in pieces):
-        return registry.everything(name)
+        paper = registry.paper(name)
+        return {**registry.everything(name), **({"paper": paper.data()} if paper else {})}
     if not found:
         papers = (piece.name.partition(".")[0] for piece in pieces if "." in piece.name)
         near = ", ".join(registry.nearest(name, [*papers, *(piece.name for piece in pieces)]))
@@ -221,9 +225,10 @@ def _piece(listed: dict[str, Any], width: int) -> str:
 
 
 def _pieces(listed: dict[str, Any], width: int) -> str:
-    lines = []
+    paper = listed.get("paper")
+    lines = [wrapped(Paper(**paper).sentence, width), ""] if paper else []
     for kind, pieces in listed.items():
-        if not pieces:
+        if kind == "paper" or not pieces:
             continue
         lines.append(kind.upper())
         margin = min(max(len(piece["name"]) for piece in pieces) + 4, 34)
