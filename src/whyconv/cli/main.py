@@ -50,7 +50,7 @@ from whyconv.runner.opened import open_folder
 from whyconv.runner.recompute import Recomputed, recompute
 from whyconv.runner.verify import Findings
 from whyconv.runner.verify import verify as verify_folder
-from whyconv.runs import runs_of
+from whyconv.runs import Run, runs_of
 from whyconv.settings import chosen_studies, configure
 from whyconv.text import count
 from whyconv.waiting import planning
@@ -176,22 +176,26 @@ def run(
     except (Interrupted, TrialFailed) as stop:
         terminal.complain(str(stop))
         raise typer.Exit(130 if isinstance(stop, Interrupted) else 1) from None
+    _told(done, load or [], as_json)
+    if any(each.failed for each in done):
+        raise typer.Exit(1)
+
+
+def _told(done: list[Run], load: list[str], as_json: bool) -> None:
+    """What finished runs say: one in full, several as a table of verdicts."""
     if as_json:
         results = [run_as_data(each) for each in done]
-        print(json_text(results[0] if len(names) == 1 else results))
-    elif len(names) == 1:
+        print(json_text(results[0] if len(done) == 1 else results))
+        return
+    if len(done) == 1:
         terminal.print_answers(done[0])
         terminal.print_means(done[0])
         terminal.print_judgement(done[0])
         terminal.print_tables(done[0].tables)
     else:
         terminal.print_verdicts([], done)
-    if not as_json:
-        words = ["whyconv", "report", str(done[0].out)]
-        words += [word for file in load or () for word in ("--load", file)]
-        print(f"Rows: {done[0].out}. Figures: {shlex.join(words)}")
-    if any(each.failed for each in done):
-        raise typer.Exit(1)
+    words = ["whyconv", "report", str(done[0].out), *(word for file in load for word in ("--load", file))]
+    print(f"Rows: {done[0].out}. Figures: {shlex.join(words)}")
 
 
 for _command, _example in (

@@ -124,14 +124,7 @@ class Theorem51Error(Claim, name="brutzkus.thm5.1-error"):
         routes = _errors_by_two_routes()
         gap = max(0.0, *(max(one[0] - other[1], other[0] - one[1]) for one, other in routes))
         widths = [found.most - found.least for found in (*(run[2] for run in runs), *small.values())]
-        differ = pinned.schedule() + differing(
-            *((bounds.proved_norm_product(d), printed.squares_product(d)) for d in (1, 3, 7)),
-            *((bounds.lucky_failure(d), -float(printed.corollary_5_4_probability(d, 9)[1])) for d in (3, 6)),
-            *(
-                (bounds.share_failure(m), -float(printed.theorem_5_1_probability(0, 3, m)[2]))
-                for m in (9, 256)
-            ),
-        )
+        differ = _transcribed_differently()
         products = [found.product for _, _, found in runs]
         sound: Verdict = "consistent"
         if max(gap, by_parts) > 1e-9 or differ or huge_error > huge:
@@ -177,6 +170,15 @@ class Theorem51Error(Claim, name="brutzkus.thm5.1-error"):
         found, point = climb(seed, 3, ratio, trials=25)
         dim, m = at(point)
         return {"test error / margin bound": Instance(found, {"d": dim, "m": m, "seed": int(1e6 * point[2])})}
+
+
+def _transcribed_differently() -> int:
+    """How many of the theorem's bounds, conditions and probabilities differ from the second transcription."""
+    return pinned.schedule() + differing(
+        *((bounds.proved_norm_product(d), printed.squares_product(d)) for d in (1, 3, 7)),
+        *((bounds.lucky_failure(d), -float(printed.corollary_5_4_probability(d, 9)[1])) for d in (3, 6)),
+        *((bounds.share_failure(m), -float(printed.theorem_5_1_probability(0, 3, m)[2])) for m in (9, 256)),
+    )
 
 
 class _Limit(NamedTuple):
