@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whyconv import __version__
+from whyconv import __version__, registry
 from whyconv.claims import Claim
 from whyconv.claims.errata import entry, plain
 from whyconv.runner.seal import seal
@@ -34,8 +34,8 @@ def claim_cited(claim: type[Claim], decided: Mapping[str, Any]) -> dict[str, str
         "code": code_digest(claim),
     }
     said = decided["statement"]
-    if decided["erratum"]:
-        said = decided["erratum"]["corrected"]
+    if erratum := decided["erratum"]:
+        said = f"Printed: {erratum['printed']} Corrected: {erratum['corrected']}"
     return _record(decided["claim"], said, decided["reference"], decided["verdict"], content,
                    f"whyconv check {decided['claim']}")  # fmt: skip
 
@@ -64,15 +64,15 @@ def _record(name: str, said: str, source: str, verdict: str, content: Any, comma
 
 
 def sentence(cited: Mapping[str, str]) -> str:
-    """The citation as text."""
+    """The citation as text. Nothing is in quotation marks: statements are in our words."""
     return (
-        f'whyconv {cited["version"]}, {cited["id"]}: {cited["verdict"]}. "{cited["says"]}" '
-        f"({cited['source']}). Digest {cited['digest'][:SHORT]}; by {cited['command']}."
+        f"{cited['source']} ({cited['id']}): {cited['verdict']}, by whyconv {cited['version']}. "
+        f"{cited['says']} Digest {cited['digest'][:SHORT]}, by {cited['command']}."
     )
 
 
 def bibtex(cited: Mapping[str, str]) -> str:
-    """The citation as an entry for BibTeX."""
+    """The citation as an entry for BibTeX, and one for the paper that it is about."""
     title = f"{cited['id']}: {cited['verdict']} ({cited['source']})"
     note = (
         f"Version {cited['version']}, digest {cited['digest'][:SHORT]}. {cited['says']} By {cited['command']}"
@@ -83,4 +83,8 @@ def bibtex(cited: Mapping[str, str]) -> str:
         "howpublished": f"{{whyconv {cited['version']}}}",
         "note": f"{{{plain(note)}}}",
     }
-    return entry(f"whyconv:{cited['id'].replace('.', ':')}", fields)
+    name = cited["id"].partition(".")[0]
+    entries = [entry(f"whyconv:{cited['id'].replace('.', ':')}", fields)]
+    if paper := registry.paper(name):
+        entries.append(entry(name, {field: f"{{{text}}}" for field, text in paper.fields.items()}))
+    return "\n\n".join(entries)

@@ -122,12 +122,12 @@ class Run:
 
     @property
     def uncarried(self) -> str:
-        """That a change of some arms leaves others as they are; empty if none does."""
+        """That a change of some arms is not carried over to others; empty if it is."""
         arms = list(getattr(self.study, "arms", ()))
         kept = [arm for arm in arms if arm not in self.arm_names]
         if not self.arm_names or not kept:
             return ""
-        return f"Changed: {'; '.join(self.arm_names.values())}. As they were: {'; '.join(kept)}."
+        return f"Changed: {'; '.join(self.arm_names.values())}. Not carried over to: {'; '.join(kept)}."
 
     @cached_property
     def arm_names(self) -> dict[str, str]:

@@ -50,7 +50,8 @@ def test_a_run_shows_itself_in_a_notebook(rows):
         )
     assert chart.to_dict() == super(type(run), run).figure().to_dict()
     assert run.report().read_text("utf-8").count('class="answer"') == 1
-    assert run.uncarried.startswith("Changed: ConvPool (") and run.uncarried.endswith("As they were: SVM.")
+    assert run.uncarried.startswith("Changed: ConvPool (")
+    assert run.uncarried.endswith("Not carried over to: SVM.")
     same = run.compare(notebook.open_runs(folder)[0])
     assert (same["first"] == same["second"]).all() and len(same) > 5
     assert notebook.list()["studies"]
@@ -68,13 +69,13 @@ def test_two_folders_are_compared(rows, whyconv, tmp_path):
 def test_a_dry_run_writes_nothing(whyconv, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     plan = json.loads(whyconv("run", "brutzkus.fig3a", "--set", "m=40", "--dry-run", "--json").stdout)
-    assert plan["trials"] == 20 and plan["grid"]["m"] == [40]
+    assert plan["trials"] == 20 and plan["grid"]["m"] == [40] and plan["settings"] == ["m=[40]"]
     assert len(json.loads(whyconv("run", "brutzkus", "--dry-run", "--json").stdout)) > 5
     both = whyconv("run", "brutzkus.fig3a", "brutzkus.fig3b", "--set", "m=40", "--dry-run").stdout
     assert re.search(r"^In all: about (\d+) trials, about \d+ ", both, re.M)[1] == "32"
     changed = whyconv("run", "brutzkus.fig3a", "--set", "arms.ConvPool.network.stride=10", "--dry-run").stdout
     assert "ConvPool, scrambled input (stride=10)" in " ".join(changed.split())
-    assert "As they were: MLP; SVM." in " ".join(changed.split())
+    assert "Not carried over to: MLP; SVM." in " ".join(changed.split())
     wrong = whyconv("run", "brutzkus.fig3a", "--set", "arms.ConvPool.network.strid=1", "--dry-run").stderr
     assert "there is no setting 'arms.ConvPool.network.strid'" in wrong
     assert list(tmp_path.iterdir()) == []

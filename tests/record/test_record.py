@@ -176,12 +176,15 @@ def test_every_study_has_a_page_made_from_its_kept_rows(name):
     )
     study = registry.find("study", name)
     assert study.title in page and study.criterion in page and f"whyconv run {name}" in page
-    kept = [found for preset in study.presets if (found := record.find(name, preset))]
-    if not kept:
+    shown, unseen = record.best(study), record.find(name, record.UNSEEN)
+    if shown is None:
         assert "No rows of this study are recorded yet" in page
         return
-    largest = max(kept, key=lambda each: (each.judged, len(each.rows)))
-    assert largest.digest[:16] in page and f"{name}-1.svg" in page
+    assert shown.digest[:16] in page and f"{name}-1.svg" in page
+    again = unseen is not None and unseen.digest != shown.digest
+    assert ("On seeds that no run had used before" in page) == again
+    if again:
+        assert f"*{record.run_of(unseen).verdict}*. {record.run_of(unseen).answer}" in page
     assert (ROOT / gallery.FOLDER / f"{name}-1.svg").read_text("utf-8").startswith("<svg")
 
 
@@ -198,14 +201,14 @@ def test_the_table_shows_priors_of_the_three_that_were_judged_with_a_control_tha
     table = gallery.worths(list(gallery.entries()))
     shown, _, rest = table.partition("<details>")
     for line in shown.splitlines()[2:]:
-        prior, *_, verdict = line.strip("| ").split(" | ") if line else ("sharing", gallery.MET)
+        prior, *_, verdict, _ = line.strip("| ").split(" | ") if line else ("sharing", gallery.MET, "")
         assert gallery._of_the_three(prior) and verdict == gallery.MET, line
     assert len(shown.splitlines()) > 4 and "[`brutzkus.fig3a`]" in shown
     lines = {name: line for line in rest.splitlines() if (name := line.rpartition("[`")[2].partition("`")[0])}
-    assert lines["brutzkus.conjunction"].endswith("| *fails* |")
-    assert lines["brutzkus.fig4"].endswith("| *consistent*, but the control did not flip: *undecided* |")
+    assert "| *fails* | " in lines["brutzkus.conjunction"]
+    assert "| *consistent*, but the control did not flip: *undecided* | " in lines["brutzkus.fig4"]
     assert "a second layer" not in shown and "a second layer" in rest and "the theorem's start" in rest
-    assert table.count("| verdict |") == 2
+    assert table.count("| verdict | on unseen seeds |") == 2
 
 
 def test_pages_say_that_newer_rows_on_seeds_seen_before_confirm_nothing_new(made):
@@ -227,6 +230,27 @@ def test_what_a_figure_says_is_not_rounded():
     svg = '<path d="M1.234,5.678L0.04 2" opacity="0.15" transform="translate(0.333,4) scale(0.05)"/>'
     small = '<path d="M1.2,5.7L0 2" opacity="0.15" transform="translate(0.3,4) scale(0.05)"/>'
     assert gallery._small(f"{svg}<text>0.25 of 1.005</text>") == f"{small}<text>0.25 of 1.005</text>\n"
+
+
+def test_rows_to_show_are_judged_then_of_the_papers_sizes_then_on_unseen_seeds(made, monkeypatch):
+    study = registry.find("study", "brutzkus.fig3a")
+    kept = {"quick": record.find("brutzkus.fig3a", "quick")}
+    monkeypatch.setattr(record, "find", lambda name, label: kept.get(label))
+    assert record.best(study) is kept["quick"]
+    kept[record.UNSEEN] = replace(kept["quick"], rows=dict([*kept["quick"].rows.items()][:3]))
+    assert record.best(study) is kept[record.UNSEEN]
+    kept["paper"] = replace(kept["quick"], preset="paper")
+    assert record.best(study) is kept["paper"]
+    monkeypatch.setattr(record.Kept, "judged", property(lambda self: self is kept["quick"]))
+    assert record.best(study) is kept["quick"]
+
+
+def test_every_study_is_wanted_on_unseen_seeds_once():
+    wanted = [each for each in making.all_wanted(["brutzkus.fig3a"]) if each.label == record.UNSEEN]
+    assert [each.command for each in wanted] == [f"whyconv run brutzkus.fig3a --set first_seed={FRESH}"]
+    assert min(point.trial.seed for point in wanted[0].study.plan({})) == FRESH
+    own = [each.label for each in making.all_wanted(["lahoti.two-iterations"])]
+    assert record.UNSEEN not in own, "its presets have such seeds"
 
 
 def test_images_that_are_not_here_are_not_replaced_in_the_record():

@@ -12,7 +12,7 @@ from whyconv import api, citing, registry
 from whyconv.cli import terminal
 from whyconv.errors import UserError
 from whyconv.paths import given_path
-from whyconv.record import everything, run_of
+from whyconv.record import best, run_of
 from whyconv.runner.opened import open_folder
 from whyconv.runs import runs_of
 
@@ -41,7 +41,7 @@ def cite(
         registry.load(file)
     piece = _piece(name)
     if piece.kind == "study":
-        found = _of_study(piece.name, folder, load or [])
+        found = _of_study(piece, folder, load or [])
     elif folder is not None:
         raise UserError(f"--in {folder} was given, but {name} is a claim, which has no rows; leave it out.")
     else:
@@ -72,11 +72,11 @@ def _piece(name: str) -> Any:
     raise UserError(f"there is no claim and no study {name!r}; nearest: {near}.")
 
 
-def _of_study(name: str, folder: Path | None, load: list[str]) -> dict[str, str]:
-    """The latest run in the folder, or the recorded one with the most rows, a judged one first."""
+def _of_study(study: Any, folder: Path | None, load: list[str]) -> dict[str, str]:
+    """The latest run in the folder, or the recorded one that README shows."""
+    name = study.name
     if folder is None:
-        kept = sorted(everything(name), key=lambda each: (each.judged, len(each.rows)))
-        runs = [run for run in map(run_of, kept) if run.preset in run.study.presets]
+        runs = [run_of(kept)] if (kept := best(study)) else []
     else:
         opened = open_folder(folder, load)
         terminal.note(opened.problems, opened.remarks)

@@ -35,6 +35,7 @@ def planned(study: Study, workers: int | None = None, preset: str = "quick") -> 
         "trials": guess.trials, "seconds": round(guess.seconds, 1),
         "seconds_slow": round(guess.seconds_limit, 1), "workers": guess.workers,
         "memory_bytes": round(guess.memory), "unjudged": study.unjudged(), "changed": run.uncarried,
+        "settings": run.changes,
     }  # fmt: skip
 
 
@@ -54,6 +55,11 @@ def described(plans: Sequence[Mapping[str, Any]], where: Iterable[str] = ()) -> 
             between = "; " if any("," in str(value) for value in values) else ", "
             text = f"{label}: {between.join(map(str, values))}"
             lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="    ")
+        if plan["settings"]:
+            text = f"settings: {'; '.join(plan['settings'])}"
+            lines += textwrap.wrap(
+                text, width, initial_indent="  ", subsequent_indent="    ", break_on_hyphens=False
+            )
         unjudged = plan["unjudged"] and f"Shown, not judged: {plan['unjudged']}."
         for text in (plan["changed"], plan["data"], unjudged):
             lines += textwrap.wrap(text, width, initial_indent="  ", subsequent_indent="  ") if text else []

@@ -116,6 +116,11 @@ class SampleComplexity(Estimate):
         return {**super().data(), "m_star": self.m_star, "cap": self.cap}
 
     @property
+    def needed(self) -> int:
+        """The least whole number of examples from the crossing on; only if that is measured."""
+        return math.ceil(round(self.crossing, 6))
+
+    @property
     def cell(self) -> str:
         """``421 [380, 460]``, ``> 1000`` or ``<= 2``."""
         if self.m_star is None:

@@ -35,6 +35,8 @@ LARGEST = 5_000_000
 """Bytes of all files together, at most."""
 CHECK = "check"
 """In place of a preset: the rows that claims measure."""
+UNSEEN = "unseen"
+"""In place of a preset: the quick one on seeds that no run had used before the criteria were frozen."""
 
 
 @dataclass(frozen=True)
@@ -122,6 +124,18 @@ def find(study: str, preset: str) -> Kept | None:
     """The kept rows of a study's preset; None if there are none."""
     file = shelf().joinpath(name_of(study, preset))
     return unpacked(file.read_bytes(), file.name) if file.is_file() else None
+
+
+def best(study: type[Study]) -> Kept | None:
+    """Of a study's kept rows those to show: judged ones first, then the paper's sizes, then unseen seeds."""
+    labels = [*study.presets, UNSEEN]
+    found = [(label, kept) for label in labels if (kept := find(study.name, label)) is not None]
+
+    def rank(each: tuple[str, Kept]) -> tuple[bool, bool, bool, int]:
+        label, kept = each
+        return kept.judged, label not in ("quick", UNSEEN), label == UNSEEN, len(kept.rows)
+
+    return max(found, key=rank)[1] if found else None
 
 
 def everything(study: str = "") -> Iterator[Kept]:

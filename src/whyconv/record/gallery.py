@@ -17,7 +17,7 @@ from whyconv.criteria import FRESH
 from whyconv.criteria import file as criterion_file
 from whyconv.errors import UserError
 from whyconv.measure.estimate import Estimate
-from whyconv.record import CHECK, Kept, aged, find, run_of
+from whyconv.record import CHECK, UNSEEN, Kept, aged, best, find, run_of
 from whyconv.record.making import CORES, Wanted, all_wanted
 from whyconv.report.embedding import files
 from whyconv.runner.folder import write_whole
@@ -45,13 +45,14 @@ WIDTH = 260
 
 @dataclass(frozen=True)
 class Entry:
-    """A study with its recorded run, if there is one: of its presets the one of most trials, a judged one
-    first.
+    """A study with its recorded run to show (:func:`whyconv.record.best`), and that on unseen seeds, if there
+    are such.
     """
 
     study: type[Study]
     kept: Kept | None
     run: Run | None
+    unseen: Run | None
 
     @property
     def name(self) -> str:
@@ -62,9 +63,14 @@ def entries() -> Iterator[Entry]:
     """Every study of a paper, by name."""
     for study in registry.pieces("study"):
         if criterion_file(study) is not None:
-            found = [kept for preset in study.presets if (kept := find(study.name, preset))]
-            kept = max(found, key=lambda each: (each.judged, len(each.rows)), default=None)
-            yield Entry(study, kept, run_of(kept) if kept else None)
+            kept, other = best(study), find(study.name, UNSEEN)
+            run = run_of(kept) if kept else None
+            fresh = run if run and _unseen(run) else run_of(other) if other else None
+            yield Entry(study, kept, run, fresh)
+
+
+def _unseen(run: Run) -> bool:
+    return min(point.trial.seed for point in run.points) >= FRESH
 
 
 def write(root: Path) -> None:
@@ -126,6 +132,12 @@ def page(entry: Entry, drawings: list[str], pictures: Mapping[str, str], wanted:
         lines.append("**No rows of this study are recorded yet**, so this page has no answer and no figure.")
     else:
         lines += [f"**{run.answer}**", _verdict(run) + _control(run)]
+        if entry.unseen and entry.unseen is not run:
+            again = entry.unseen
+            lines.append(
+                f"On seeds that no run had used before ([fresh seeds](../fresh-seeds.md), quick preset): "
+                f"*{again.verdict}*. {again.answer}{_control(again)}"
+            )
         lines += [f"![{title}]({name})" for title, name in zip(run.figures(), drawings, strict=True)]
         if run.answers[1:]:
             lines.append("\n".join(f"- {answer.sentence}" for answer in run.answers[1:]))
@@ -180,8 +192,8 @@ def _seen(run: Run, used: list[int]) -> str:
 def _commands(entry: Entry, wanted: list[Wanted]) -> str:
     lines = ["| command | forecast on two cores | rows |", "|---|---|---|"]
     for each in wanted:
-        if each.study.name == entry.name and each.preset != CHECK:
-            kept = find(entry.name, each.preset)
+        if each.study.name == entry.name and each.label != CHECK:
+            kept = find(entry.name, each.label)
             rows = f"recorded {kept.made}" if kept else "not recorded yet" if each.short else "longer"
             lines.append(f"| `{each.command}` | {rough_duration(each.forecast.seconds)} | {rows} |")
     return "\n".join(lines)
@@ -235,13 +247,13 @@ def table(wanted: list[Wanted] | None = None) -> str:
     """Every preset: its forecast, and whether its rows are recorded."""
     lines = ["| study | preset | forecast | rows |", "|---|---|---|---|"]
     for each in wanted if wanted is not None else all_wanted():
-        kept = find(each.study.name, each.preset)
+        kept = find(each.study.name, each.label)
         rows = (
             f"{count(len(kept.rows), 'row')}, {kept.made}, `{kept.digest[:12]}`" if kept
             else "not recorded yet" if each.short else "longer"
         )  # fmt: skip
         forecast = rough_duration(each.forecast.seconds)
-        lines.append(f"| `{each.study.name}` | {each.preset} | {forecast} | {rows} |")
+        lines.append(f"| `{each.study.name}` | {each.label} | {forecast} | {rows} |")
     return "\n".join(lines)
 
 
@@ -251,6 +263,7 @@ def worths(found: list[Entry]) -> str:
     three and the study's criterion is met and its control flips; the others unfold.
     """
     said: dict[tuple[str, str], tuple[Run, Answer]] = {}
+    again = {entry.name: _verdict_word(entry.unseen) for entry in found if entry.unseen}
     for run in [entry.run for entry in found if entry.run]:
         for answer in run.answers if run.judgement else []:
             if answer.known:
@@ -259,8 +272,8 @@ def worths(found: list[Entry]) -> str:
     for name, prior in sorted(said, key=lambda place: said[place][1].kind != "factor"):
         if _of_the_three(prior) and _verdict_word(said[name, prior][0]) == MET:
             first.setdefault((name.partition(".")[0], prior), (name, prior))
-    head = "| prior | worth | in | where | data | study | verdict |\n|---|---|---|---|---|---|---|"
-    lines = {place: _worth(*pair) for place, pair in said.items()}
+    head = "| prior | worth | in | where | data | study | verdict | on unseen seeds |\n" + "|---" * 8 + "|"
+    lines = {place: _worth(*pair, again.get(place[0], "not run yet")) for place, pair in said.items()}
     shown = [line for place, line in lines.items() if place in first.values()]
     rest = [line for place, line in lines.items() if place not in first.values()]
     if rest:
@@ -289,11 +302,12 @@ def _verdict_word(run: Run) -> str:
     return f"*{run.verdict}*" + (f", but the control did not flip: *{control}*" if fault else "")
 
 
-def _worth(run: Run, answer: Answer) -> str:
+def _worth(run: Run, answer: Answer, again: str) -> str:
     name = run.study.name
     link = f"[`{name}`]({FOLDER}/{name}.md)"
     parts = (
         answer.prior, answer.amount, words(answer.unit), answer.range, answer.data, link, _verdict_word(run),
+        again,
     )  # fmt: skip
     return f"| {' | '.join(parts)} |"
 

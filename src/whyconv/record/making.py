@@ -14,9 +14,10 @@ from functools import cached_property
 from pathlib import Path
 
 from whyconv import registry
+from whyconv.criteria import FRESH
 from whyconv.criteria import file as criterion_file
 from whyconv.errors import UserError
-from whyconv.record import CHECK, LARGEST, SUFFIX, Kept, everything, find, name_of
+from whyconv.record import CHECK, LARGEST, SUFFIX, UNSEEN, Kept, find, name_of, shelf
 from whyconv.runner.coordinator import complete
 from whyconv.runner.events import Options
 from whyconv.runner.folder import write_whole
@@ -35,16 +36,23 @@ ALSO = (("malach.fig3", "mnist"), ("malach.fig4", "mnist"))
 
 @dataclass(frozen=True)
 class Wanted:
-    """A study with a preset, or the study that claims measure."""
+    """A study with a preset, with its quick preset on unseen seeds, or the study that claims measure."""
 
     study: Study
-    preset: str
+    label: str
 
     @property
     def command(self) -> str:
-        if self.preset == CHECK:
+        if self.label == CHECK:
             return f"whyconv check {self.study.name.partition('.')[0]}"
+        if self.label == UNSEEN:
+            return f"whyconv run {self.study.name} --set first_seed={self.study.first_seed}"
         return f"whyconv run {self.study.name} --preset {self.preset}"
+
+    @property
+    def preset(self) -> str:
+        """The preset that a run with these settings is of."""
+        return "quick" if self.label == UNSEEN else self.label
 
     @cached_property
     def forecast(self) -> Forecast:
@@ -52,7 +60,7 @@ class Wanted:
 
     @property
     def short(self) -> bool:
-        return self.forecast.seconds <= LONGEST or (self.study.name, self.preset) in ALSO
+        return self.forecast.seconds <= LONGEST or (self.study.name, self.label) in ALSO
 
     @property
     def lacks_images(self) -> bool:
@@ -63,17 +71,21 @@ class Wanted:
     @property
     def kept(self) -> Kept | None:
         """The kept rows, if they are those that the code plans."""
-        found = find(self.study.name, self.preset)
+        found = find(self.study.name, self.label)
         return found if found is not None and found.serves(self.study) else None
 
 
 def all_wanted(only: Collection[str] = ()) -> list[Wanted]:
-    """Every preset of every study of a paper (or of those named), and what claims measure; shortest first."""
+    """Every preset of every study of a paper (or of those named), its quick one also on unseen seeds, and
+    what claims measure; shortest first.
+    """
     found = [Wanted(study, CHECK) for study in _of_claims() if not only or study.name in only]
     for study in registry.pieces("study"):
         if criterion_file(study) is not None and (not only or study.name in only):
             found += [Wanted(configure(study.name, preset), preset) for preset in study.presets]
-    return sorted(found, key=lambda each: (each.forecast.seconds, each.study.name, each.preset))
+            if "quick" in study.presets and configure(study.name).first_seed < FRESH:
+                found.append(Wanted(configure(study.name, "quick", {"first_seed": FRESH}), UNSEEN))
+    return sorted(found, key=lambda each: (each.forecast.seconds, each.study.name, each.label))
 
 
 def _of_claims() -> Iterator[Study]:
@@ -88,7 +100,7 @@ def _of_claims() -> Iterator[Study]:
 
 def make(
     folder: Path,
-    shelf: Path,
+    room: Path,
     minutes: float,
     workers: int,
     say: Callable[[str], None],
@@ -97,7 +109,7 @@ def make(
     """Run and keep what is missing, for so many ``minutes``; what is cut off continues the next time."""
     ends = time.monotonic() + 60 * minutes
     for wanted in all_wanted(only):
-        name = name_of(wanted.study.name, wanted.preset)
+        name = name_of(wanted.study.name, wanted.label)
         if not wanted.short or wanted.kept:
             continue
         if wanted.lacks_images:
@@ -114,13 +126,13 @@ def make(
             say("  not finished; the same command continues.")
             continue
         _require_room(kept, name)
-        write_whole(shelf / name, kept.packed())
+        write_whole(room / name, kept.packed())
         say(f"  kept: {count(len(kept.rows), 'row')}, {kept.digest[:12]}")
 
 
 def _run(wanted: Wanted, folder: Path, seconds: float, workers: int) -> Kept | None:
     """The rows once all trials have succeeded; None before. Rows put back keep the time they were made."""
-    old = find(wanted.study.name, wanted.preset)
+    old = find(wanted.study.name, wanted.label)
     _restore(old, folder)
     options = Options(workers=workers, seconds=seconds, preset=wanted.preset, command=wanted.command)
     summary = complete(wanted.study, folder, options)
@@ -151,7 +163,7 @@ def _restore(old: Kept | None, folder: Path) -> None:
 
 
 def _require_room(kept: Kept, name: str) -> None:
-    others = sum(len(each.packed()) for each in everything() if name_of(each.study, each.preset) != name)
+    others = sum(len(file.read_bytes()) for file in shelf().iterdir() if file.name != name)
     if (total := others + len(kept.packed())) > LARGEST:
         raise UserError(
             f"the record would take {total:,} bytes; at most {LARGEST:,} are kept: leave out a preset."

@@ -44,12 +44,14 @@ def curves(
     come from :func:`whyconv.report.theme.styles`. Where all values lie in [0, 1], as errors do, intervals are
     clipped to that range in the drawing (not in the tooltip). ``ceiling`` is a line and its label, such as
     a budget. ``facet`` names a column and gives one panel per value, all on the same axes, titled
-    "facet_title = value" (just the value if the title is empty). An empty table gives a note, not a chart.
+    "facet_title = value" (just the value if the title is empty); a single one is as large as a figure. An
+    empty table gives a note, not a chart.
     """
     if table.empty:
         return note(title, "There are no finished rows yet.")
     order = in_order(table[arm], arms)
-    width = theme.WIDTH if facet is None else theme.PANEL_WIDTH
+    single = facet is None or table[facet].nunique() == 1
+    width, height = (theme.WIDTH, theme.HEIGHT) if single else (theme.PANEL_WIDTH, theme.PANEL_HEIGHT)
     title += left_out(table, facet, seed)
     domain = y_domain or (_decades(table[y]) if log_y else _sensible(table[y]))
     frame = Frame(
@@ -63,14 +65,14 @@ def curves(
         chart = frame.panel(table, means)
         if ceiling is not None:
             chart = alt.layer(*_ceiling(*ceiling), chart)
-        return finish(chart.properties(width=width, height=theme.HEIGHT), title, frame)
+        return finish(chart.properties(width=width, height=height), title, frame)
     panels = []
     for number, (value, part) in enumerate(table.groupby(facet, observed=True)):
         means = summarise(part, [arm, x], y)
-        panel = replace(frame, width=2 * width, number=number).panel(part, means)
+        panel = replace(frame, width=width if single else 2 * width, number=number).panel(part, means)
         name = str(value) if facet_title == "" else f"{facet_title or facet} = {value}"
         name += coinciding(means, arm, x, log_y)
-        panels.append(panel.properties(width=width, height=theme.PANEL_HEIGHT, title=name))
+        panels.append(panel.properties(width=width, height=height, title=name))
     return finish(alt.concat(*panels, columns=2), title, frame)
 
 

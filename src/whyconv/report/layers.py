@@ -141,10 +141,13 @@ class Frame:
         given = {} if self.domain is None else {"domain": list(self.domain), "nice": False}
         plain = "format(datum.value, datum.value ? '+~g' : 'd')" if self.signed else alt.Undefined
         marks = logarithmic(self.domain) if self.log_y and self.domain else []
+        powers = bool(marks) and (marks[-1] >= 1e5 or marks[0] < 1e-4)
+        if powers:
+            plain = "format(datum.value, datum.value < 0.01 || datum.value >= 1000 ? '~e' : '~g')"
         axis = alt.Axis(
             values=marks or alt.Undefined,
             tickCount=8 if marks else alt.Undefined,
-            format="~e" if marks and marks[-1] >= 1e5 else "~g",
+            format="~e" if powers else "~g",
             labelExpr=plain,
             titleAngle=0,
             titleAlign="left",

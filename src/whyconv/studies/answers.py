@@ -231,7 +231,7 @@ def _needed(level: float | SampleComplexity) -> str:
         return f"{level:,.0f}" if level >= 10 else f"{level:.2g}"
     if level.m_star is None:
         return f"not reached by m = {level.cap:,}"
-    return f"at most {level.m_star:,}" if level.below is None else f"{level.crossing:,.0f}"
+    return f"at most {level.m_star:,}" if level.below is None else f"{level.needed:,}"
 
 
 def _percent(share: float) -> str:

@@ -18,7 +18,7 @@ from whyconv.studies.worth import Step
 from whyconv.tasks import TaskField
 from whyconv.verdict import Evidence, all_above, worst
 
-TOO_FEW = "no admissible size: a baseline errs on more than 2 % at fewer than two of the sizes judged"
+TOO_FEW = "at two sizes m from 40 to 320 a baseline must err on more than 2 %, and it does at fewer"
 
 
 class Figure3a(GridStudy, name="brutzkus.fig3a"):

@@ -275,7 +275,7 @@ class Theorem4Step(Claim, name="malach.thm4-eta"):
                 "the same in fractions: T times the stated term": times,
                 "T from which it exceeds 1, n = 4, k = 2, q = 4e4": int(1 / first) + 1,
                 "average loss, T = 4000, corrected eta": losses[0],
-                "average loss, T = 4000, misprinted eta": losses[1],
+                "average loss, T = 4000, misprinted eta (less, but its bound grows with T)": losses[1],
                 "bound as stated, T = 4000": sum(bounds.stated_terms(4, 2, 40_000, 4_000)),
                 DIFFER: differ,
             },
