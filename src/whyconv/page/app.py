@@ -22,7 +22,7 @@ from whyconv.errors import UserError, one_sentence, said
 from whyconv.page import assets, audits, catalogue, folder, saving, uploads
 from whyconv.page.desk import Asked, Desk
 from whyconv.page.known import Known
-from whyconv.page.question import Question
+from whyconv.page.question import LONGEST_COUNT, Question
 from whyconv.page.safety import REPORT_POLICY, Guard, Pass
 from whyconv.page.shown import planned, shown
 
@@ -122,11 +122,16 @@ class Server:
         return Response(status_code=204)
 
     async def events(self, request: Request) -> Response:
-        """Server-sent events of a run; every one has the whole state, so none can be missed."""
+        """Server-sent events of a run; every view has the whole state, so none can be missed.
+
+        ``done`` in the address is how many rows the reader has: what is on the page is not told again.
+        """
         if (asked := self.desk.asked.get(request.path_params["id"])) is None:
             return _missing()
+        has = request.query_params.get("done", "")
+        known = int(has) if len(has) <= LONGEST_COUNT and has.isascii() and has.isdecimal() else -1
         view = audits.progress if asked.question is None else self._progress
-        return StreamingResponse(_stream(asked, view), media_type="text/event-stream")
+        return StreamingResponse(_stream(asked, view, known), media_type="text/event-stream")
 
     def _refresh(self) -> None:
         """Read what other processes have written; not while rows of our own are being added."""
@@ -202,16 +207,22 @@ class Server:
         self._view(question, True)
 
 
-async def _stream(asked: Asked, view: Callable[[Asked], dict[str, Any]]) -> AsyncIterator[str]:
-    """The run as events: ``view`` whenever something has changed, and how it ended."""
+async def _stream(
+    asked: Asked, view: Callable[[Asked], dict[str, Any]], known: int = -1
+) -> AsyncIterator[str]:
+    """The run as events: ``view`` whenever something has changed, and how it ended.
+
+    Until there are more rows than the ``known`` ones only the status is told: a view takes the processor that
+    the first new row needs.
+    """
     seen, due, heard = -1, 0.0, time.monotonic()
     while True:
         now, version, over = time.monotonic(), asked.version, asked.over
         if version != seen and (over or now >= due):
-            seen, heard = version, now
-            data = await run_in_threadpool(view, asked)
-            took = time.monotonic() - now
-            due = now + max(SLOWEST, LEISURE * took)
+            seen, heard, data = version, now, {}
+            if over or asked.question is None or asked.done > known:
+                data = await run_in_threadpool(view, asked)
+                due = now + max(SLOWEST, LEISURE * (time.monotonic() - now))
             data |= {"status": asked.status, "sentence": asked.sentence}
             yield f"id: {version}\nevent: view\ndata: {json.dumps(data, allow_nan=False)}\n\n"
         elif over:

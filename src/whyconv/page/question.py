@@ -19,7 +19,7 @@ from whyconv.report.charts import curves
 from whyconv.spec import build, checked, to_json
 from whyconv.studies import Cell, Judgement, Study
 from whyconv.studies.answers import Answer
-from whyconv.studies.grid import compared, factor, selected
+from whyconv.studies.grid import compared, factor
 from whyconv.studies.worth import Step
 from whyconv.verdict import Evidence
 
@@ -197,8 +197,9 @@ class Question(Study):
 
         So an answer that is known stays known while seeds are being added.
         """
-        places = [(arm, m) for arm in (step.without, step.given) for m in self.sizes()]
-        whole = set.intersection(*(set(selected(table, arm=arm, m=m)["seed"]) for arm, m in places))
+        own = table[table["arm"].isin(step[1:])]
+        trials = own.groupby("seed").size()
+        whole = trials.index[trials == 2 * len(self.sizes())]
         return table[table["seed"].isin(whole)] if len(whole) >= FEWEST else table
 
     def told_at(self, step: Step) -> int:

@@ -212,7 +212,8 @@ export class Breaking {
       if (this.running !== run) return;
       this.waiting = view.status === "waiting";
       if (view.status === "refused") this.complain(view.sentence);
-      run.last = this.#view(view);
+      if (view.chart) run.last = this.#view(view);
+      else this.#status();
     };
     const over = async (sentence) => {
       await run.last;
@@ -223,7 +224,7 @@ export class Breaking {
       if (sentence) this.complain(sentence);
       this.#status();
     };
-    run.leave = follow(id, each, over);
+    run.leave = follow(id, each, over, { done: this.view.done });
   }
 
   #ended() {
