@@ -15,7 +15,7 @@ from urllib.parse import urlencode
 from whyconv.lazy import alt, pd
 from whyconv.measure.intervals import summarise
 from whyconv.page.open_ends import in_words
-from whyconv.page.question import TOGETHER, USUAL, Question
+from whyconv.page.question import CROWNED, TOGETHER, USUAL, Question
 from whyconv.report import theme
 from whyconv.report.charts import finish
 from whyconv.report.embedding import panels
@@ -28,7 +28,7 @@ from whyconv.trial import Row
 
 SAME_POINTS, SAME_FACTOR = 0.05, 1.5
 """A prior makes no difference if intervals lie within 5 points at every size, or within a factor of 1.5."""
-NAMES = {TOGETHER: "CNN against FCN"}
+NAMES = {TOGETHER: "CNN against FCN", CROWNED: "ConvPool against CNN"}
 """What the headline calls a prior, if not by its name."""
 ALIKE = {
     "state": "same",
@@ -51,6 +51,7 @@ def shown(question: Question, rows: Mapping[str, Row], out: Path | None) -> dict
         "address": address(question),
         "heading": question.heading(),
         "about": question.about(),
+        "story": told.title if (told := question.story()) else "",
         "headline": headline(question, table),
         "chart": chart(question, table, means),
         "table": numbers(question, means),
@@ -83,15 +84,20 @@ def command(question: Question, out: Path | None) -> str:
 # -- the headline --------------------------------------------------------------------------------------
 
 
-def headline(question: Question, table: pd.DataFrame) -> list[dict[str, str]]:
-    """For every prior what it is worth, or that it takes more seeds to say."""
-    answers = question.answers(table)
+def headline(question: Question, table: pd.DataFrame) -> list[dict[str, Any]]:
+    """For every prior what it is worth, or that it takes more seeds to say; a story is about one of them."""
+    answers, story = question.answers(table), question.story()
     lines = []
     for step in question.priors:
         found = [each for each in answers if each.prior == step.prior]
         line = ALIKE if question.alike(step) else _line(found, partial(_flat, question, table, step))
-        said = {"worth": in_words(line["worth"]), "says": in_words(line["says"])}
-        lines.append({"prior": NAMES.get(step.prior, step.prior), "state": line["state"], **said})
+        says = f"{in_words(line['says'])} {question.note(step)}".strip()
+        said = {"worth": in_words(line["worth"]), "says": says}
+        about = {
+            "prior": NAMES.get(step.prior, step.prior),
+            "point": story is not None and story.point == step.prior,
+        }
+        lines.append({**about, "state": line["state"], **said})
     return lines
 
 
