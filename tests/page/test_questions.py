@@ -416,12 +416,16 @@ def test_problems_of_a_run_are_said_once(tmp_path):
     assert told == [["odd: ValueError: odd rows."]] * 2
 
 
-def test_two_names_in_one_request_are_misdirected():
+def test_two_names_or_sites_in_one_request_are_refused():
     given = safety.Pass(8000)
     good = ("host", "127.0.0.1:8000")
     cookie = ("cookie", f"{given.cookie}={given.token}")
     assert given.refusal("GET", given.path, "", [good, cookie])[0] == 200
     assert given.refusal("GET", given.path, "", [good, ("host", "evil.example"), cookie])[0] == 421
+    ours, evil = ("origin", "http://127.0.0.1:8000"), ("origin", "http://evil.example")
+    assert given.refusal("GET", given.path, "", [good, ours, cookie])[0] == 200
+    for pair in ((ours, evil), (evil, ours), (("sec-fetch-site", "cross-site"), ("sec-fetch-site", "none"))):
+        assert given.refusal("GET", given.path, "", [good, *pair, cookie])[0] == 403
 
 
 def test_a_saved_page_holds_the_questions_with_rows_and_nothing_from_elsewhere(tmp_path):

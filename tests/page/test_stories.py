@@ -1,6 +1,7 @@
 """The six stories: addresses, and the box of the headline that each is about."""
 
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -10,7 +11,8 @@ from whyconv.page import catalogue, shown
 from whyconv.page.questions import ALL
 from whyconv.page.shown import NAMES
 
-TOLD = [(kind, story) for kind in ALL for story in kind.stories]
+KINDS: list[Any] = list(ALL)
+TOLD = [(kind, story) for kind in KINDS for story in kind.stories]
 POINTS = {
     "Sharing is worth a factor of k": "weight sharing",
     "A signal that stays needs no sharing": "weight sharing",
@@ -55,7 +57,7 @@ def test_a_story_stays_one_with_more_seeds_and_ends_with_another_setting(kind, s
 
 def test_no_network_stands_beside_the_one_before_it_without_a_line():
     """FCN, LCN, CNN, ConvPool: each is compared with the one before it, where both run."""
-    for kind in ALL:
+    for kind in KINDS:
         arms = list(kind().contestants())
         pairs = {(step.without, step.given) for step in kind.priors}
         ladder = [arm for arm in ("FCN", "LCN", "CNN", "ConvPool") if arm in arms]

@@ -28,6 +28,8 @@ from whyconv.page.shown import planned, shown
 
 LARGEST_BODY = 10_000
 """Bytes of a request that is not a file."""
+LONGEST_SENTENCE = 600
+"""Letters of a sentence that says what is wrong."""
 QUICKLY = 4
 """How hard answers are compressed: in a millisecond or two."""
 PAUSE, HEARTBEAT = 0.05, 10.0
@@ -274,4 +276,8 @@ def _failed(_: Request, error: Exception) -> Response:
 
 
 def _refused(_: Request, error: Exception) -> Awaitable[Response] | Response:
-    return JSONResponse({"error": one_sentence(str(error))}, 400)
+    """What was given is part of the sentence, and may be of any length."""
+    sentence = one_sentence(str(error))
+    if len(sentence) > LONGEST_SENTENCE:
+        sentence = f"{sentence[:LONGEST_SENTENCE]} …"
+    return JSONResponse({"error": sentence}, 400)
