@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import sys
+import threading
 import zipfile
 from contextlib import suppress
 from types import SimpleNamespace
@@ -153,6 +154,36 @@ def test_a_fault_of_ours_is_a_sentence_and_the_terminal_has_its_traceback(capsys
     answer = app._failed(cast(Any, None), KeyError("x"))
     assert answer.status_code == 500 and b"this is a fault of ours: KeyError" in answer.body
     assert "KeyError: 'x'" in capsys.readouterr().err
+
+
+def test_a_file_that_takes_long_to_read_does_not_hold_up_the_end():
+    free, begun, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def slow(word):
+        begun.set()
+        free.wait(60)
+        ended.set()
+        return word
+
+    async def leave():
+        reading = asyncio.ensure_future(app._aside(slow, "x"))
+        while not begun.is_set():
+            await asyncio.sleep(0.01)
+        reading.cancel()
+
+    asyncio.run(leave())
+    assert all(each.daemon for each in threading.enumerate() if each.name == "aside"), (
+        "Python waits for others"
+    )
+    free.set()
+    assert ended.wait(60)
+    assert asyncio.run(app._aside(slow, "found")) == "found"
+    with pytest.raises(UserError, match="not today"):
+        asyncio.run(app._aside(refuse))
+
+
+def refuse():
+    raise UserError("not today.")
 
 
 def test_a_full_line_leaves_nothing_of_a_file(tmp_path):

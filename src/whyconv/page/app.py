@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import threading
 import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 from urllib.parse import urlencode
 
@@ -176,7 +177,7 @@ class Server:
         self.desk.require_room()
         room = await uploads.received(request.stream(), asked, self.known.folder)
         try:
-            work = await run_in_threadpool(audits.prepared, room, asked)
+            work = await _aside(audits.prepared, room, asked)
             begun = self.desk.ask(None, work)
             begun.more["title"] = asked.name
         except BaseException:
@@ -234,6 +235,27 @@ async def _stream(
             heard = now
             yield ": still here\n\n"
         await asyncio.sleep(PAUSE)
+
+
+async def _aside(work: Callable[..., Any], *given: Any) -> Any:
+    """The result of ``work`` from a thread that holds up no Ctrl-C, for what may take minutes."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[Any] = loop.create_future()
+
+    def tell(set_it: Callable[[Any], None], found: Any) -> None:
+        if not ended.cancelled():
+            set_it(found)
+
+    def run() -> None:
+        try:
+            told = ended.set_result, work(*given)
+        except Exception as error:
+            told = ended.set_exception, error
+        with suppress(RuntimeError):  # the server has ended meanwhile
+            loop.call_soon_threadsafe(tell, *told)
+
+    threading.Thread(target=run, name="aside", daemon=True).start()
+    return await ended
 
 
 async def _small(request: Request) -> dict[str, Any]:
