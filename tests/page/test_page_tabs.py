@@ -47,6 +47,13 @@ def test_the_table_of_worths_its_figures_and_two_runs(tab, server):
     names = tab.eval_on_selector_all("#worth .legend button", "all => all.map(each => each.textContent)")
     assert names == ["FCN", "LCN", "CNN"]
     assert tab.inner_text("#worth figure .command code").startswith("whyconv run page.bits")
+    label = "document.querySelector('#worth .chart .role-axis-label text')?.getAttribute('fill')"
+    light = tab.evaluate(label)
+    tab.emulate_media(color_scheme="dark")
+    until(tab, f"({label} ?? '{light}') !== '{light}'")
+    assert tab.locator("#worth figure .chart svg").count() == 1
+    tab.emulate_media(color_scheme="light")
+    until(tab, f"{label} === '{light}'")
     with tab.expect_download() as taken:
         tab.click("#worth figure >> text=SVG for slides")
     assert "<svg" in Path(taken.value.path()).read_text("utf-8")
