@@ -395,6 +395,14 @@ def test_a_bad_address_is_said_in_a_sentence(tab, server):
     assert tab.inner_text("#problem") == "m = 7 was given; take one of 400, 800, 1600."
 
 
+def test_the_link_that_is_copied_leads_here(tab, server):
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    go(tab, server, BITS + "&k=4")
+    tab.click("#share")
+    until(tab, "document.querySelector('#share').textContent === 'Copied'")
+    assert tab.evaluate("navigator.clipboard.readText()") == f"{server.base}?{BITS}&k=4"
+
+
 def test_the_figure_as_svg(tab, server):
     run(tab, server, BITS)
     with tab.expect_download() as taken:
