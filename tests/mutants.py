@@ -38,6 +38,7 @@ STORE, STRANGERS, REPAIR, PLACES = (
     f"tests/runner/test_runner_{name}.py" for name in ("store", "strangers", "repair", "places")
 )
 FUNCTIONS = "tests/test_functions.py"
+PAGE = "tests/page"
 MARGINS = "tests/exact/test_margin_proofs.py"
 JUDGING, VERDICT = "tests/studies/test_judging.py", "tests/studies/test_verdict_helpers.py"
 SIGNALS = f"{P}/lahoti/test_lahoti_judging.py"
@@ -47,6 +48,10 @@ MUTANTS = [
     # file below src/whyconv, what stands there, what to put, the tests that must notice
     ("report/html.py", "autoescape=True", "autoescape=False", "tests/report/test_html_report.py"),
     ("report/notation.py", "_mathematics(escape(part))", "_mathematics(part)", "tests/report/test_html_report.py"),
+    ("page/app.py", "asked.done > known", "asked.done >= known", f"{PAGE}/test_run_events.py"),
+    ("page/app.py", "daemon=True", "daemon=False", f"{PAGE}/test_uploads.py"),
+    ("page/shown.py", "story.point == step.prior", "True", f"{PAGE}/test_stories.py"),
+    ("page/safety.py", "allowed.get(name, [value])", "allowed.get(name.upper(), [value])", f"{PAGE}/test_questions.py"),
     ("progress.py", "max(event.total, len(event.outlook))", "event.total", "tests/cli/test_terminal.py"),
     ("progress.py", "trial.key not in planned", "True", "tests/cli/test_terminal.py"),
     ("runner/planning.py", "    @cached_property", "    @property", "tests/runner/test_runner_planning.py"),

@@ -24,7 +24,13 @@ def until(page, expression):
 
 
 def ended(page):
-    until(page, "document.querySelector('#break').ariaBusy === 'false'")
+    """Wait until nothing is running; as long as rows come, a slow machine has time."""
+    done, ends = "", 0.0
+    while page.evaluate("document.querySelector('#break').ariaBusy !== 'false'"):
+        if (now := page.evaluate("document.querySelector('#break').dataset.done")) != done:
+            done, ends = now, time.monotonic() + WAIT / 1000
+        assert time.monotonic() < ends, f"never ended, with {done} rows"
+        page.wait_for_timeout(50)
 
 
 def headline(page):

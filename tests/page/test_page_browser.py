@@ -248,9 +248,40 @@ def test_a_story_ends_in_the_headline_that_it_tells(tab, server, title):
     ended(tab)
     told = headline(tab)
     assert {prior: told[prior][0] for prior in STORIES[title]} == STORIES[title], told
+    (point,) = marked(tab)
+    assert point in STORIES[title]
     if "factor of k" in title:
         low, high = re.findall(r"[0-9.]+", told["weight sharing"][1])[1:3]
         assert 5 < float(low) < 20 < float(high) < 80, "k is 20"
+
+
+def marked(page):
+    """The boxes that say that the story is about them."""
+    return page.eval_on_selector_all(
+        "#break .point:not([hidden])",
+        "all => all.filter((each) => each.textContent === 'The point of this story')"
+        ".map((each) => each.parentElement.dataset.prior)",
+    )
+
+
+@pytest.mark.long
+def test_permuted_pixels_leave_locality_as_it_is_on_small_digits(tab, server):
+    """What the box says of it: there is nothing to take away, and the LCN hardly notices."""
+    run(tab, server, "tab=break&task=digits&m=200")
+    assert headline(tab)["locality"][0] == "same"
+    errors = lcn(tab)
+    tab.check("#knob-permuted")
+    tab.wait_for_url("**permuted=true**")
+    ended(tab)
+    state, words = headline(tab)["locality"]
+    assert state == "same" and words.endswith("permuting has nothing to take away.")
+    assert all(abs(after - before) < 5 for before, after in zip(errors[1:], lcn(tab)[1:], strict=True))
+
+
+def lcn(page):
+    """Mean errors of the LCN in percent, by size."""
+    cells = page.locator(".numbers tbody tr", has_text="LCN").locator("td").all_text_contents()
+    return [float(cell.partition(" %")[0]) for cell in cells]
 
 
 @pytest.mark.long
@@ -281,9 +312,11 @@ def test_the_keyboard_alone(tab, server):
     ended(tab)
     assert tab.inner_text(".status").startswith("all 36 trials")
     assert tab.evaluate("document.activeElement.id") == "knob-permuted", "the focus stays"
+    go(tab, server, "tab=break&task=bits&n=24&k=2&m=1600&seeds=30")  # lasts until it is stopped
     to(tab, "#knob-k")
     tab.keyboard.press("ArrowRight")
-    tab.wait_for_url("**k=4**")
+    tab.wait_for_url("**seeds=30")
+    until(tab, "document.querySelector('#stop').offsetParent !== null")
     to(tab, "#stop")
     tab.keyboard.press("Enter")
     ended(tab)
@@ -293,7 +326,7 @@ def test_the_keyboard_alone(tab, server):
     story = tab.evaluate("document.activeElement.dataset.address")
     tab.keyboard.press("Enter")
     until(tab, "document.querySelector('.story[aria-pressed=true]')")
-    assert tab.url.endswith(story)
+    assert tab.url.endswith(story) and marked(tab) == ["weight sharing"]
     tab.focus("body")
     to(tab, "#tab-break")
     tab.keyboard.press("ArrowRight")
@@ -360,6 +393,14 @@ def test_a_bad_address_is_said_in_a_sentence(tab, server):
     tab.expected = ["400"]
     go(tab, server, "tab=break&task=bits&m=7")
     assert tab.inner_text("#problem") == "m = 7 was given; take one of 400, 800, 1600."
+
+
+def test_the_link_that_is_copied_leads_here(tab, server):
+    tab.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    go(tab, server, BITS + "&k=4")
+    tab.click("#share")
+    until(tab, "document.querySelector('#share').textContent === 'Copied'")
+    assert tab.evaluate("navigator.clipboard.readText()") == f"{server.base}?{BITS}&k=4"
 
 
 def test_the_figure_as_svg(tab, server):

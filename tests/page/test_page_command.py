@@ -4,6 +4,8 @@ import importlib.util
 import socket
 import sys
 import threading
+import tomllib
+from pathlib import Path
 
 import pytest
 
@@ -31,6 +33,12 @@ def test_what_cannot_be_served_is_said_in_a_sentence(tmp_path, monkeypatch):
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None if name == "uvicorn" else name)
     with pytest.raises(UserError, match=r"the page needs uvicorn; install 'whyconv\[page\]'"):
         command.page(out=tmp_path)
+
+
+def test_the_extra_has_what_every_tab_needs():
+    project = Path(__file__).parents[2] / "pyproject.toml"
+    extras = tomllib.loads(project.read_text("utf-8"))["project"]["optional-dependencies"]
+    assert set(extras["images"]) < set(extras["page"]), "an archive of images is dropped on the third tab"
 
 
 @pytest.mark.parametrize("terminal, no_open, opened", [(True, False, 1), (True, True, 0), (False, False, 0)])

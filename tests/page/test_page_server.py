@@ -138,6 +138,12 @@ def test_an_address_holds_choices_and_nothing_else(server, query):
     assert server.json("POST", "/api/runs", settings)[0] == 400
 
 
+def test_a_sentence_stays_short_whatever_was_given(server):
+    for query in ("task=" + "x" * 9000, "x" * 9000 + "=1", "task=bits&m=" + "?" * 9000):
+        status, said = server.json("GET", f"/api/spec?{query}")
+        assert status == 400 and 500 < len(said["error"]) < 700
+
+
 @pytest.mark.parametrize("body", [b"", b"[]", b"{", b"7", b"x" * 10_001, b"[" * 9000])
 def test_a_body_that_is_no_small_object_is_refused(server, body):
     assert server.ask("POST", "/api/runs", body)[0] == 400

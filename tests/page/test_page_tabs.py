@@ -3,6 +3,7 @@
 import io
 import os
 import re
+import signal
 import time
 import zipfile
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 pytest.importorskip("starlette", reason="the page needs whyconv[page]")
 
+from page_server import Served, gone
 from page_tab import BITS, WAIT, drawn, go, headline, ready, run, until
 
 
@@ -47,6 +49,13 @@ def test_the_table_of_worths_its_figures_and_two_runs(tab, server):
     names = tab.eval_on_selector_all("#worth .legend button", "all => all.map(each => each.textContent)")
     assert names == ["FCN", "LCN", "CNN"]
     assert tab.inner_text("#worth figure .command code").startswith("whyconv run page.bits")
+    label = "document.querySelector('#worth .chart .role-axis-label text')?.getAttribute('fill')"
+    light = tab.evaluate(label)
+    tab.emulate_media(color_scheme="dark")
+    until(tab, f"({label} ?? '{light}') !== '{light}'")
+    assert tab.locator("#worth figure .chart svg").count() == 1
+    tab.emulate_media(color_scheme="light")
+    until(tab, f"{label} === '{light}'")
     with tab.expect_download() as taken:
         tab.click("#worth figure >> text=SVG for slides")
     assert "<svg" in Path(taken.value.path()).read_text("utf-8")
@@ -166,3 +175,23 @@ def test_an_audit_ends_in_its_report(tab, server):
         tab.click("text=Open the report")
     opened.value.wait_for_selector("h1")
     assert "order" in opened.value.inner_text("body")
+
+
+@pytest.mark.long
+def test_a_tab_says_that_its_server_is_gone(tab, tmp_path):
+    served = Served(tmp_path / "rows")
+    tab.expected = ["ERR_CONNECTION_REFUSED", "ERR_INCOMPLETE_CHUNKED_ENCODING", f":{served.port}/"]
+    tab.goto(f"{served.address}&tab=break&task=bits&n=24&k=2&m=1600&seeds=27")
+    ready(tab)
+    tab.click("#run")
+    until(tab, "document.querySelector('#break').dataset.done > 0")
+    workers = served.children()
+    served.end(signal.SIGKILL)
+    assert workers and gone(workers)
+    until(tab, "!document.querySelector('#problem').hidden")
+    assert tab.inner_text("#problem").startswith("The server does not answer any more; start it again")
+    assert tab.get_attribute("#break", "aria-busy") == "false" and tab.is_hidden("#stop")
+    tab.evaluate("document.querySelector('#problem').hidden = true")
+    tab.click("#more")
+    until(tab, "!document.querySelector('#problem').hidden")
+    assert tab.inner_text("#problem") == "The server does not answer; start it again with whyconv page."

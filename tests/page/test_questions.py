@@ -97,15 +97,6 @@ def test_settings_of_other_kinds_are_refused():
             catalogue.asked(wrong)
 
 
-def test_there_are_six_stories_and_each_is_an_address():
-    told = catalogue.questions()["stories"]
-    assert len(told) == 6
-    for story in told:
-        settings = dict(part.split("=") for part in story["address"].split("&"))
-        assert shown.address(catalogue.asked(settings)) == story["address"]
-        assert story["says"].count(".") == 1
-
-
 def test_two_networks_that_become_the_same_trial_keep_both_names(tmp_path):
     question = catalogue.asked({"task": "detection", "pooling": "average"})
     rows = rows_of(
@@ -122,7 +113,7 @@ def test_two_networks_that_become_the_same_trial_keep_both_names(tmp_path):
     assert (pooling["prior"], pooling["state"]) == ("max-pooling", "same")
     assert pooling["worth"] == "nothing to compare" and "so there is nothing to compare" in pooling["says"]
     assert {answer.prior for answer in question.answers(table_of(question, rows))} == {
-        "locality", "weight sharing", "locality and weight sharing",
+        "locality", "weight sharing", "ConvPool in place of CNN", "locality and weight sharing",
     }  # fmt: skip
 
 
@@ -425,12 +416,16 @@ def test_problems_of_a_run_are_said_once(tmp_path):
     assert told == [["odd: ValueError: odd rows."]] * 2
 
 
-def test_two_names_in_one_request_are_misdirected():
+def test_two_names_or_sites_in_one_request_are_refused():
     given = safety.Pass(8000)
     good = ("host", "127.0.0.1:8000")
     cookie = ("cookie", f"{given.cookie}={given.token}")
     assert given.refusal("GET", given.path, "", [good, cookie])[0] == 200
     assert given.refusal("GET", given.path, "", [good, ("host", "evil.example"), cookie])[0] == 421
+    ours, evil = ("origin", "http://127.0.0.1:8000"), ("origin", "http://evil.example")
+    assert given.refusal("GET", given.path, "", [good, ours, cookie])[0] == 200
+    for pair in ((ours, evil), (evil, ours), (("sec-fetch-site", "cross-site"), ("sec-fetch-site", "none"))):
+        assert given.refusal("GET", given.path, "", [good, *pair, cookie])[0] == 403
 
 
 def test_a_saved_page_holds_the_questions_with_rows_and_nothing_from_elsewhere(tmp_path):

@@ -5,6 +5,7 @@ import io
 import os
 import subprocess
 import sys
+import threading
 import zipfile
 from contextlib import suppress
 from types import SimpleNamespace
@@ -12,11 +13,13 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from PIL import Image
 
 pytest.importorskip("starlette", reason="the page needs whyconv[page]")
 
 from whyconv.errors import UserError
 from whyconv.page import app, audits, uploads
+from whyconv.page.desk import Asked
 from whyconv.page.known import Known
 from whyconv.page.safety import Pass
 from whyconv.page.uploads import Wanted
@@ -155,6 +158,36 @@ def test_a_fault_of_ours_is_a_sentence_and_the_terminal_has_its_traceback(capsys
     assert "KeyError: 'x'" in capsys.readouterr().err
 
 
+def test_a_file_that_takes_long_to_read_does_not_hold_up_the_end():
+    free, begun, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def slow(word):
+        begun.set()
+        free.wait(60)
+        ended.set()
+        return word
+
+    async def leave():
+        reading = asyncio.ensure_future(app._aside(slow, "x"))
+        while not begun.is_set():
+            await asyncio.sleep(0.01)
+        reading.cancel()
+
+    asyncio.run(leave())
+    assert all(each.daemon for each in threading.enumerate() if each.name == "aside"), (
+        "Python waits for others"
+    )
+    free.set()
+    assert ended.wait(60)
+    assert asyncio.run(app._aside(slow, "found")) == "found"
+    with pytest.raises(UserError, match="not today"):
+        asyncio.run(app._aside(refuse))
+
+
+def refuse():
+    raise UserError("not today.")
+
+
 def test_a_full_line_leaves_nothing_of_a_file(tmp_path):
     def full(*_):
         raise UserError("8 questions wait already; stop one, or ask again later.")
@@ -242,10 +275,37 @@ def test_five_bad_files_are_refused_in_a_sentence(tmp_path, kind, content):
     assert "\n" not in str(refused.value) and "data." not in str(refused.value)
 
 
-def test_a_good_file_is_read_before_the_audit_begins(tmp_path):
+def png(number):
+    """An image of 6 x 6 pixels that no other number has."""
+    file = io.BytesIO()
+    pixels = np.random.default_rng(number).integers(0, 256, (6, 6), dtype=np.uint8)
+    Image.fromarray(pixels).save(file, "PNG")
+    return file.getvalue()
+
+
+def good(kind):
     rng = np.random.default_rng(0)
-    X, y = rng.normal(size=(200, 12)), np.arange(200) % 2
-    room = sent(arrays(X=X, y=y), "npz", tmp_path)
-    assert callable(audits.prepared(room, Wanted("npz", "mine.npz", None, 1.0)))
-    uploads.forget(room)
+    X, y = rng.normal(size=(60, 12)), np.arange(60) % 2
+    if kind == "npz":
+        return arrays(X=X, y=y)
+    if kind == "zip":
+        return zipped(
+            {f"{'cats' if number % 2 else 'dogs'}/{number}.png": png(number) for number in range(60)}
+        )
+    lines = [",".join([*(f"f{place}" for place in range(12)), "label"])]
+    lines += [",".join([*map(str, values), f"class {label}"]) for values, label in zip(X, y, strict=True)]
+    return "\n".join(lines).encode()
+
+
+@pytest.mark.parametrize("kind", uploads.KINDS)
+def test_a_good_file_is_read_before_the_audit_begins(tmp_path, kind, monkeypatch):
+    room = sent(good(kind), kind, tmp_path)
+    audited = []
+    monkeypatch.setattr(audits, "audit", lambda data, **_: audited.append(data))
+    monkeypatch.setattr(audits, "render", lambda found: "the report")
+    asked = Asked(None)
+    audits.prepared(room, Wanted(kind, f"mine.{kind}", None, 1.0))(asked)
+    (data,) = audited
+    assert data.name == f"mine.{kind}" and len(data.y) == 60 and len(set(data.y)) == 2
+    assert asked.more["report"] == "the report"
     assert not left(tmp_path)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 import gzip
 import json
+import threading
 import time
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 from urllib.parse import urlencode
 
@@ -22,12 +23,14 @@ from whyconv.errors import UserError, one_sentence, said
 from whyconv.page import assets, audits, catalogue, folder, saving, uploads
 from whyconv.page.desk import Asked, Desk
 from whyconv.page.known import Known
-from whyconv.page.question import Question
+from whyconv.page.question import LONGEST_COUNT, Question
 from whyconv.page.safety import REPORT_POLICY, Guard, Pass
 from whyconv.page.shown import planned, shown
 
 LARGEST_BODY = 10_000
 """Bytes of a request that is not a file."""
+LONGEST_SENTENCE = 600
+"""Letters of a sentence that says what is wrong."""
 QUICKLY = 4
 """How hard answers are compressed: in a millisecond or two."""
 PAUSE, HEARTBEAT = 0.05, 10.0
@@ -122,11 +125,16 @@ class Server:
         return Response(status_code=204)
 
     async def events(self, request: Request) -> Response:
-        """Server-sent events of a run; every one has the whole state, so none can be missed."""
+        """Server-sent events of a run; every view has the whole state, so none can be missed.
+
+        ``done`` in the address is how many rows the reader has: what is on the page is not told again.
+        """
         if (asked := self.desk.asked.get(request.path_params["id"])) is None:
             return _missing()
+        has = request.query_params.get("done", "")
+        known = int(has) if len(has) <= LONGEST_COUNT and has.isascii() and has.isdecimal() else -1
         view = audits.progress if asked.question is None else self._progress
-        return StreamingResponse(_stream(asked, view), media_type="text/event-stream")
+        return StreamingResponse(_stream(asked, view, known), media_type="text/event-stream")
 
     def _refresh(self) -> None:
         """Read what other processes have written; not while rows of our own are being added."""
@@ -169,7 +177,7 @@ class Server:
         self.desk.require_room()
         room = await uploads.received(request.stream(), asked, self.known.folder)
         try:
-            work = await run_in_threadpool(audits.prepared, room, asked)
+            work = await _aside(audits.prepared, room, asked)
             begun = self.desk.ask(None, work)
             begun.more["title"] = asked.name
         except BaseException:
@@ -202,16 +210,22 @@ class Server:
         self._view(question, True)
 
 
-async def _stream(asked: Asked, view: Callable[[Asked], dict[str, Any]]) -> AsyncIterator[str]:
-    """The run as events: ``view`` whenever something has changed, and how it ended."""
+async def _stream(
+    asked: Asked, view: Callable[[Asked], dict[str, Any]], known: int = -1
+) -> AsyncIterator[str]:
+    """The run as events: ``view`` whenever something has changed, and how it ended.
+
+    Until there are more rows than the ``known`` ones only the status is told: a view takes the processor that
+    the first new row needs.
+    """
     seen, due, heard = -1, 0.0, time.monotonic()
     while True:
         now, version, over = time.monotonic(), asked.version, asked.over
         if version != seen and (over or now >= due):
-            seen, heard = version, now
-            data = await run_in_threadpool(view, asked)
-            took = time.monotonic() - now
-            due = now + max(SLOWEST, LEISURE * took)
+            seen, heard, data = version, now, {}
+            if over or asked.question is None or asked.done > known:
+                data = await run_in_threadpool(view, asked)
+                due = now + max(SLOWEST, LEISURE * (time.monotonic() - now))
             data |= {"status": asked.status, "sentence": asked.sentence}
             yield f"id: {version}\nevent: view\ndata: {json.dumps(data, allow_nan=False)}\n\n"
         elif over:
@@ -221,6 +235,27 @@ async def _stream(asked: Asked, view: Callable[[Asked], dict[str, Any]]) -> Asyn
             heard = now
             yield ": still here\n\n"
         await asyncio.sleep(PAUSE)
+
+
+async def _aside(work: Callable[..., Any], *given: Any) -> Any:
+    """The result of ``work`` from a thread that holds up no Ctrl-C, for what may take minutes."""
+    loop = asyncio.get_running_loop()
+    ended: asyncio.Future[Any] = loop.create_future()
+
+    def tell(set_it: Callable[[Any], None], found: Any) -> None:
+        if not ended.cancelled():
+            set_it(found)
+
+    def run() -> None:
+        try:
+            told = ended.set_result, work(*given)
+        except Exception as error:
+            told = ended.set_exception, error
+        with suppress(RuntimeError):  # the server has ended meanwhile
+            loop.call_soon_threadsafe(tell, *told)
+
+    threading.Thread(target=run, name="aside", daemon=True).start()
+    return await ended
 
 
 async def _small(request: Request) -> dict[str, Any]:
@@ -263,4 +298,8 @@ def _failed(_: Request, error: Exception) -> Response:
 
 
 def _refused(_: Request, error: Exception) -> Awaitable[Response] | Response:
-    return JSONResponse({"error": one_sentence(str(error))}, 400)
+    """What was given is part of the sentence, and may be of any length."""
+    sentence = one_sentence(str(error))
+    if len(sentence) > LONGEST_SENTENCE:
+        sentence = f"{sentence[:LONGEST_SENTENCE]} …"
+    return JSONResponse({"error": sentence}, 400)

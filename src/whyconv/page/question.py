@@ -19,7 +19,7 @@ from whyconv.report.charts import curves
 from whyconv.spec import build, checked, to_json
 from whyconv.studies import Cell, Judgement, Study
 from whyconv.studies.answers import Answer
-from whyconv.studies.grid import compared, factor, selected
+from whyconv.studies.grid import compared, factor
 from whyconv.studies.worth import Step
 from whyconv.verdict import Evidence
 
@@ -31,6 +31,7 @@ PER_CLICK = 3
 """Seeds that the button adds."""
 LOCALITY, SHARING, POOLING = "locality", "weight sharing", "max-pooling"
 TOGETHER = f"{LOCALITY} and {SHARING}"
+CROWNED = "ConvPool in place of CNN"
 NETWORKS = {
     "FCN": "fully connected: every unit sees the whole input",
     "LCN": "locally connected: a unit sees one window of the input, and has weights of its own",
@@ -61,6 +62,8 @@ class Story:
 
     title: str
     says: str
+    point: str
+    """The prior whose worth the story is about."""
     settings: Mapping[str, Any]
 
 
@@ -77,6 +80,8 @@ class Question(Study):
     knobs: ClassVar[tuple[Knob, ...]]
     stories: ClassVar[tuple[Story, ...]] = ()
     priors: ClassVar[tuple[Step, ...]]
+    notes: ClassVar[Mapping[str, str]] = {}
+    """What a reader should know of a comparison, by prior."""
     reach: ClassVar[float]
     """The test error to reach, for factors in examples."""
     test_size: ClassVar[int] = 500
@@ -103,6 +108,11 @@ class Question(Study):
         here = [knob.so for knob in self.knobs
                 if knob.so and getattr(self, knob.name) != fields[knob.name].default]  # fmt: skip
         return f"{self.title.removesuffix('?')} if {' and '.join(here)}?" if here else self.title
+
+    def story(self) -> Story | None:
+        """The story that these settings tell, with any number of seeds."""
+        told = (each for each in self.stories if type(self)(**{**each.settings, "seeds": self.seeds}) == self)
+        return next(told, None)
 
     def alike(self, step: Step) -> bool:
         """Whether the settings make both networks of a step the same one."""
@@ -197,9 +207,14 @@ class Question(Study):
 
         So an answer that is known stays known while seeds are being added.
         """
-        places = [(arm, m) for arm in (step.without, step.given) for m in self.sizes()]
-        whole = set.intersection(*(set(selected(table, arm=arm, m=m)["seed"]) for arm, m in places))
+        own = table[table["arm"].isin(step[1:])]
+        trials = own.groupby("seed").size()
+        whole = trials.index[trials == 2 * len(self.sizes())]
         return table[table["seed"].isin(whole)] if len(whole) >= FEWEST else table
+
+    def note(self, step: Step) -> str:
+        """What a reader should know of a comparison under these settings, in a short sentence."""
+        return self.notes.get(step.prior, "")
 
     def told_at(self, step: Step) -> int:
         """The size at which errors are compared: fixed before rows are seen."""

@@ -95,8 +95,11 @@ class Pass:
         found = dict(headers)
         if [value for name, value in headers if name == "host"] not in [[host] for host in self.hosts]:
             return 421, "This server answers to its own address alone; use the one that whyconv page printed."
-        own = found.get("origin", f"http://{self.hosts[0]}") in [f"http://{host}" for host in self.hosts]
-        if not own or found.get("sec-fetch-site", "none") not in ("same-origin", "none"):
+        allowed = {
+            "origin": [f"http://{host}" for host in self.hosts],
+            "sec-fetch-site": ["same-origin", "none"],
+        }
+        if any(value not in allowed.get(name, [value]) for name, value in headers):
             return 403, "The request comes from another site; type or paste the address instead."
         if method == "GET" and path == "/" and any(map(self.admits, parse_qs(query).get("token", ()))):
             return 200, ""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
+from collections.abc import Callable, Mapping
+from functools import lru_cache, partial
 from math import isfinite, isnan
 from pathlib import Path
 from typing import Any
@@ -15,11 +15,11 @@ from urllib.parse import urlencode
 from whyconv.lazy import alt, pd
 from whyconv.measure.intervals import summarise
 from whyconv.page.open_ends import in_words
-from whyconv.page.question import TOGETHER, Question
+from whyconv.page.question import CROWNED, TOGETHER, USUAL, Question
 from whyconv.report import theme
 from whyconv.report.charts import finish
 from whyconv.report.embedding import panels
-from whyconv.report.layers import Frame
+from whyconv.report.layers import Frame, records
 from whyconv.studies import Point
 from whyconv.studies.answers import Answer
 from whyconv.studies.grid import compared
@@ -28,7 +28,7 @@ from whyconv.trial import Row
 
 SAME_POINTS, SAME_FACTOR = 0.05, 1.5
 """A prior makes no difference if intervals lie within 5 points at every size, or within a factor of 1.5."""
-NAMES = {TOGETHER: "CNN against FCN"}
+NAMES = {TOGETHER: "CNN against FCN", CROWNED: "ConvPool against CNN"}
 """What the headline calls a prior, if not by its name."""
 ALIKE = {
     "state": "same",
@@ -45,14 +45,16 @@ def shown(question: Question, rows: Mapping[str, Row], out: Path | None) -> dict
     keys = {point.trial.key for point in points}
     here = {key: row for key in keys if (row := rows.get(key)) is not None}  # others may come meanwhile
     table = question.table(points, here)
+    means = summarise(table, ["arm", "m"], question.outcome) if len(table) else pd.DataFrame()
     return {
         "name": question.name,
         "address": address(question),
         "heading": question.heading(),
         "about": question.about(),
+        "story": told.title if (told := question.story()) else "",
         "headline": headline(question, table),
-        "chart": chart(question, table),
-        "table": numbers(question, table),
+        "chart": chart(question, table, means),
+        "table": numbers(question, means),
         "command": command(question, out),
         "done": len(here),
         "total": len(keys),
@@ -82,23 +84,28 @@ def command(question: Question, out: Path | None) -> str:
 # -- the headline --------------------------------------------------------------------------------------
 
 
-def headline(question: Question, table: pd.DataFrame) -> list[dict[str, str]]:
-    """For every prior what it is worth, or that it takes more seeds to say."""
-    answers = question.answers(table)
+def headline(question: Question, table: pd.DataFrame) -> list[dict[str, Any]]:
+    """For every prior what it is worth, or that it takes more seeds to say; a story is about one of them."""
+    answers, story = question.answers(table), question.story()
     lines = []
     for step in question.priors:
         found = [each for each in answers if each.prior == step.prior]
-        line = ALIKE if question.alike(step) else _line(found, _flat(question, table, step))
-        said = {"worth": in_words(line["worth"]), "says": in_words(line["says"])}
-        lines.append({"prior": NAMES.get(step.prior, step.prior), "state": line["state"], **said})
+        line = ALIKE if question.alike(step) else _line(found, partial(_flat, question, table, step))
+        says = f"{in_words(line['says'])} {question.note(step)}".strip()
+        said = {"worth": in_words(line["worth"]), "says": says}
+        about = {
+            "prior": NAMES.get(step.prior, step.prior),
+            "point": story is not None and story.point == step.prior,
+        }
+        lines.append({**about, "state": line["state"], **said})
     return lines
 
 
-def _line(found: list[Answer], flat: bool) -> dict[str, str]:
-    """The first answer that says something; ``flat``: at no size is there a difference."""
+def _line(found: list[Answer], flat: Callable[[], bool]) -> dict[str, str]:
+    """The first answer that says something; ``flat``: whether there is no difference at any size."""
     for answer in found:
-        if _same(answer) and (answer.kind == "factor" or flat):
-            where = f"Within {100 * SAME_POINTS:.0f} points at every m. " if flat else ""
+        if _same(answer) and ((everywhere := flat()) or answer.kind == "factor"):
+            where = f"Within {100 * SAME_POINTS:.0f} points at every m. " if everywhere else ""
             within = f"within {SAME_FACTOR:g}×: " if answer.kind == "factor" else ""
             return {"state": "same", "worth": f"{within}no difference", "says": where + answer.sentence}
         if answer.helps is not None and not _same(answer) and not _hardly(answer):
@@ -141,9 +148,13 @@ def _same(answer: Answer) -> bool:
 # -- the figure ----------------------------------------------------------------------------------------
 
 
-def chart(question: Question, table: pd.DataFrame) -> dict[str, Any]:
+def chart(question: Question, table: pd.DataFrame, means: pd.DataFrame) -> dict[str, Any]:
     """The chart's definition, which rows do not change, and its tables, which they do."""
-    return {**_definition(question), "data": _tables(question, table)}
+    tables: dict[str, list[Any]] = {name: [] for name in DATA.values()}
+    if len(table):
+        runs, means = (each.assign(m=each["m"].astype(float)) for each in (table, means))
+        tables = {name: records(made) for name, made in _frame(question).tables(runs, means).items()}
+    return {**_definition(question.model_copy(update={"seeds": USUAL})), "data": tables}
 
 
 def _frame(question: Question) -> Frame:
@@ -157,11 +168,17 @@ def _frame(question: Question) -> Frame:
 
 @lru_cache(maxsize=64)
 def _definition(question: Question) -> dict[str, Any]:
-    """The Vega-Lite definition for the page and for print, with names in place of tables."""
+    """The Vega-Lite definition for the page and for print, with names in place of tables.
+
+    Making one takes longer than all else in a view, so the number of seeds, which it does not have, is left
+    alone.
+    """
     frame = _frame(question)
     lines = [{"arm": arm, "m": float(m), question.outcome: 0.5, "seed": 0}
              for arm in frame.arms for m in question.sizes()]  # fmt: skip
-    chart = alt.layer(*_target(question.reach), _panel(question, pd.DataFrame(lines)))
+    table = pd.DataFrame(lines)
+    panel = frame.panel(table, summarise(table, ["arm", "m"], question.outcome))
+    chart = alt.layer(*_target(question.reach), panel)
     sized = chart.properties(width=theme.WIDTH, height=theme.HEIGHT)
     made = finish(sized, question.heading(), frame).to_dict()
     _rename(made, {name: _name(values) for name, values in made.pop("datasets").items()})
@@ -184,10 +201,6 @@ def _one_legend(part: Any) -> None:
             _one_legend(each)
 
 
-def _panel(question: Question, table: pd.DataFrame) -> Any:
-    return _frame(question).panel(table, summarise(table, ["arm", "m"], question.outcome))
-
-
 def _target(reach: float) -> list[Any]:
     """The error at which factors are read: a thin dashed line with its label; it has no table."""
     base = alt.Chart(alt.sequence(1)).encode(
@@ -200,26 +213,6 @@ def _target(reach: float) -> list[Any]:
             x=alt.value(0)
         ),
     ]
-
-
-def _tables(question: Question, table: pd.DataFrame) -> dict[str, list[Any]]:
-    """The tables of the chart by name; empty ones without rows."""
-    tables: dict[str, list[Any]] = {name: [] for name in DATA.values()}
-    if len(table):
-        from altair.utils.schemapi import debug_mode  # altair is loaded at first use
-
-        with debug_mode(False):  # the definition has been checked without rows
-            made = _panel(question, table.assign(m=table["m"].astype(float)))
-        tables |= {_name(values): values for values in _inside(made)}
-    return tables
-
-
-def _inside(chart: Any) -> Iterator[list[Any]]:
-    """The tables inside a chart, without writing out the whole definition, which takes long."""
-    if isinstance(chart.data, alt.InlineData):
-        yield chart.data["values"]
-    for part in chart.layer if isinstance(chart, alt.LayerChart) else ():
-        yield from _inside(part)
 
 
 def _name(values: list[Any]) -> str:
@@ -241,11 +234,10 @@ def _rename(part: Any, names: Mapping[str, str]) -> None:
 # -- the numbers ---------------------------------------------------------------------------------------
 
 
-def numbers(question: Question, table: pd.DataFrame) -> dict[str, Any]:
+def numbers(question: Question, means: pd.DataFrame) -> dict[str, Any]:
     """The means with their intervals, one line per network: what a screen reader reads."""
     sizes = question.sizes()
     lines = []
-    means = summarise(table, ["arm", "m"], question.outcome) if len(table) else pd.DataFrame()
     for arm in question.contestants():
         cells = [arm]
         for m in sizes:

@@ -39,15 +39,12 @@ class Frame:
 
     def panel(self, runs: pd.DataFrame, means: pd.DataFrame) -> Any:
         """Runs, faint, then intervals, then means; single runs have tooltips, too."""
-        columns = [self.arm, self.x, self.y, self.seed, *([self.facet] if self.facet else [])]
-        each = alt.Chart(inline(few_seeds(runs, self.seed)[columns])).encode(
+        tables = self.tables(runs, means)
+        each = alt.Chart(inline(tables["runs"])).encode(
             x=self.along_x(), y=self.along_y(field(self.y)), color=self.colour()
         )
-        mean = alt.Chart(inline(_drawable(means, self.domain))).encode(
+        mean = alt.Chart(inline(tables["means"])).encode(
             x=self.along_x(), y=self.along_y("mean"), color=self.colour()
-        )
-        texts = means.assign(
-            text=[_words(*line) for line in means[["mean", "low", "high", "count"]].itertuples(index=False)]
         )
         single = [self.tip(self.arm, "arm", "nominal"), self.tip(self.x, self.x_title)]
         single += [self.tip(self.y, self.y_title), self.tip(self.seed, "seed", "ordinal")]
@@ -63,11 +60,23 @@ class Frame:
             mean.mark_point(filled=True, size=60, opacity=1).encode(
                 shape=self.shape(), fillOpacity=self.fade(alt.FillOpacityValue, 1, 0.12)
             ),
-            self.pointer(texts),
+            self._pointer(tables["strips"]),
             each.mark_circle(size=16, opacity=1, aria=False).encode(
                 fillOpacity=self.fade(alt.FillOpacityValue, 0.35, 0.03), tooltip=single
             ),
         )
+
+    def tables(self, runs: pd.DataFrame, means: pd.DataFrame) -> dict[str, pd.DataFrame]:
+        """The rows that :meth:`panel` draws: single runs, means, and the strips under the pointer."""
+        columns = [self.arm, self.x, self.y, self.seed, *([self.facet] if self.facet else [])]
+        texts = means.assign(
+            text=[_words(*line) for line in means[["mean", "low", "high", "count"]].itertuples(index=False)]
+        )
+        return {
+            "runs": few_seeds(runs, self.seed)[columns],
+            "means": _drawable(means, self.domain),
+            "strips": self._strips(texts),
+        }
 
     def fade(self, channel: Any, full: float, faint: float) -> Any:
         """Full where the arm is picked in the chart's own legend or in the page's; faint elsewhere.
@@ -94,12 +103,18 @@ class Frame:
         ``texts`` has the columns arm, x and ``text``; several texts at one x are joined. Adds the selections
         that :meth:`fade` refers to.
         """
+        return self._pointer(self._strips(texts))
+
+    def _strips(self, texts: pd.DataFrame) -> pd.DataFrame:
+        """One line per measured x: the ends of its strip, and the texts of the arms."""
         wide = texts.pivot_table(index=self.x, columns=self.arm, values="text", aggfunc="; ".join, sort=False)
         wide = wide.fillna("not measured").reset_index()
         wide = wide.rename(columns={arm: f"arm{number}" for number, arm in enumerate(self.arms)})
         edges = strips(self.ticks, self.log_x)
         places = [self.ticks.index(float(value)) for value in wide[self.x]]
-        wide = wide.assign(start=[edges[at] for at in places], end=[edges[at + 1] for at in places])
+        return wide.assign(start=[edges[at] for at in places], end=[edges[at + 1] for at in places])
+
+    def _pointer(self, wide: pd.DataFrame) -> Any:
         tips = [self.tip(f"arm{n}", arm, "nominal") for n, arm in enumerate(self.arms) if f"arm{n}" in wide]
         near = alt.selection_point(
             name=f"near{self.number}", on="pointerover", clear="pointerout", fields=["start"], empty=False
@@ -225,7 +240,12 @@ def few_seeds(runs: pd.DataFrame, seed: str) -> pd.DataFrame:
 
 def inline(frame: Any) -> alt.InlineData:
     """The rows of ``frame`` inside the chart, without Altair's limit of 5,000 on a DataFrame."""
-    return alt.InlineData(values=json.loads(frame.to_json(orient="records", double_precision=15)))
+    return alt.InlineData(values=records(frame))
+
+
+def records(frame: Any) -> list[dict[str, Any]]:
+    """The rows of ``frame`` as a chart has them."""
+    return json.loads(frame.to_json(orient="records", double_precision=15))
 
 
 def field(name: str) -> str:

@@ -54,6 +54,7 @@ class Bits(Question, name="page.bits"):
         Story(
             "Looking at neighbours is worth a factor",
             "A window finds the few bits that count; whoever sees all of them needs many more examples.",
+            LOCALITY,
             {},
         ),
     )

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from whyconv.lazy import np
 from whyconv.page.pictures import strips
-from whyconv.page.question import LOCALITY, Knob, Question, Story, among
+from whyconv.page.question import LOCALITY, SHARING, Knob, Question, Story, among
 from whyconv.page.questions import patches
 from whyconv.studies.worth import Step
 
@@ -34,6 +34,7 @@ class Finding(Question, name="page.detection"):
         Knob("noise", "Noise", "The length of a random vector added to every pattern, whose length is 1."),
     )
     priors: ClassVar[tuple[Step, ...]] = patches.PRIORS
+    notes: ClassVar[Mapping[str, str]] = patches.NOTES
     reach: ClassVar[float] = 0.1
 
     permuted: bool = False
@@ -46,6 +47,7 @@ class Finding(Question, name="page.detection"):
         Story(
             "Find it anywhere",
             "Who shares a filter finds the pattern wherever it is; others learn every place anew.",
+            SHARING,
             {},
         ),
     )

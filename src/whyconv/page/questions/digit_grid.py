@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from whyconv.lazy import np
 from whyconv.page.pictures import images, scan
-from whyconv.page.question import LOCALITY, Knob, Question, Story, among
+from whyconv.page.question import LOCALITY, POOLING, TOGETHER, Knob, Question, Story, among
 from whyconv.page.questions import patches
 from whyconv.pixels import pixel_order, side_by_side
 from whyconv.studies.worth import Step
@@ -31,6 +31,7 @@ class FourDigits(Question, name="page.digit-grid"):
         patches.POOLED,
     )
     priors: ClassVar[tuple[Step, ...]] = patches.PRIORS
+    notes: ClassVar[Mapping[str, str]] = patches.NOTES
     reach: ClassVar[float] = 0.1
 
     permuted: bool = False
@@ -41,12 +42,14 @@ class FourDigits(Question, name="page.digit-grid"):
         Story(
             "Max-pooling ignores what does not matter",
             "The largest response forgets the other three digits; an average carries them along.",
+            POOLING,
             {},
         ),
         Story(
             "Permute the pixels and the CNN is no better than an FCN",
             "Sharing needs neighbours that belong together: in a random order the CNN is no better, here "
             "worse; switch that off, and it wins.",
+            TOGETHER,
             {"permuted": True, "seeds": 8},
         ),
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from whyconv.page.question import LOCALITY, POOLING, SHARING, TOGETHER, Knob
+from whyconv.page.question import CROWNED, LOCALITY, POOLING, SHARING, TOGETHER, Knob
 from whyconv.studies.worth import Step
 
 FCN, LCN, CNN, AVERAGE, MAX = "FCN", "LCN", "CNN", "ConvPool average", "ConvPool"
@@ -15,8 +15,12 @@ SUMS = {
 POOLS = {"name": "gradient", "epochs": 200, "rate": 0.003}
 CHANNELS = 50
 PRIORS = (
-    Step(LOCALITY, FCN, LCN), Step(SHARING, LCN, CNN), Step(POOLING, AVERAGE, MAX), Step(TOGETHER, FCN, CNN),
+    Step(LOCALITY, FCN, LCN), Step(SHARING, LCN, CNN), Step(POOLING, AVERAGE, MAX), Step(CROWNED, CNN, MAX),
+    Step(TOGETHER, FCN, CNN),
 )  # fmt: skip
+"""What pooling is worth is read from one network with the average and the largest response; ConvPool differs
+from the CNN in more."""
+NOTES = {CROWNED: "They differ in filters and training, too."}
 POOLED = Knob(
     "pooling", "ConvPool takes the", "Average in place of the largest response: pooling is broken.", POOLING,
     {"max": "largest response", "average": "average response"},

@@ -40,6 +40,7 @@ class OneSignal(Question, name="page.signal"):
         Knob("sigma", "Noise", "Standard deviation of the noise; the signal has length 1."),
     )  # fmt: skip
     priors: ClassVar[tuple[Step, ...]] = patches.PRIORS
+    notes: ClassVar[Mapping[str, str]] = patches.NOTES
     reach: ClassVar[float] = 0.1
 
     mixed: bool = False
@@ -54,11 +55,13 @@ class OneSignal(Question, name="page.signal"):
         Story(
             "Sharing is worth a factor of k",
             "A shared filter learns from all k = 20 patches, each separate one from one example in 20.",
+            SHARING,
             {"sigma": 0.2, "m": 320, "seeds": 8},
         ),
         Story(
             "A signal that stays needs no sharing",
             "If the signal is always in the first patch, one filter is enough, shared or not.",
+            SHARING,
             {"place": "stays", "seeds": 8},
         ),
     )

@@ -69,7 +69,7 @@ export class Audit {
     const body = made("div");
     this.told.replaceChildren(body, halt); // the button stays where it is: one that is put in anew loses a click
     const over = (sentence) => sentence && this.complain(sentence);
-    this.leave = follow(id, (view) => this.#tell(id, view, body, halt), over, "There is no such audit any more; send the file again.");
+    this.leave = follow(id, (view) => this.#tell(id, view, body, halt), over, { gone: "There is no such audit any more; send the file again." });
   }
 
   #tell(id, view, body, halt) {

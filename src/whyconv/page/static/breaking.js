@@ -6,6 +6,7 @@ import { copy, download, find, made, table } from "./words.js";
 
 const asText = ({ tab, ...settings }) => JSON.stringify(Object.entries(settings).sort());
 const unseeded = ({ seeds, task = "", ...settings }) => asText({ ...settings, task });
+const POINT = "The point of this story";
 const SIGNS = { helps: "▲", costs: "▼", same: "=", open: "?" };
 
 export class Breaking {
@@ -27,7 +28,7 @@ export class Breaking {
     const buttons = this.about.stories.filter((story) => possible(story.address)).map((story) =>
       made(
         "button",
-        { type: "button", class: "story", "data-address": story.address, onclick: () => this.#story(story.address) },
+        { type: "button", class: "story", "data-title": story.title, "data-address": story.address, onclick: () => this.#story(story.address) },
         made("strong", {}, story.title),
         made("span", {}, story.says)
       )
@@ -102,7 +103,7 @@ export class Breaking {
     if (view.address !== this.address) return;
     this.view = { ...this.view, ...view };
     for (const story of this.root.querySelectorAll(".story")) {
-      const pressed = String(story.dataset.address === view.address);
+      const pressed = String(story.dataset.title === view.story);
       if (pressed === story.getAttribute("aria-pressed")) continue;
       story.setAttribute("aria-pressed", pressed);
       if (pressed === "true") story.parentElement.scrollLeft = story.offsetLeft - story.parentElement.offsetLeft; // on a phone they are a row
@@ -129,11 +130,13 @@ export class Breaking {
         return made(
           "div",
           { class: `prior ${line.state}`, "data-prior": line.prior, "data-told": told },
-          made("p", {}, made("span", { class: "sign", "aria-hidden": "true" }, SIGNS[line.state]), made("b", {}, line.prior), ": ", made("strong", {}, worth)),
+          made("p", { class: "point", hidden: !line.point }, POINT),
+          made("p", { class: "worth" }, made("span", { class: "sign", "aria-hidden": "true" }, SIGNS[line.state]), made("b", {}, line.prior), ": ", made("strong", {}, worth)),
           made("p", { class: "before", "aria-live": "off", hidden: !before }, before),
           made("p", { class: "says", "aria-live": "off" }, line.says)
         );
       kept.className = `prior ${line.state}`;
+      find(".point", kept).hidden = !line.point;
       find(".says", kept).textContent = line.says;
       find(".before", kept).textContent = before;
       find(".before", kept).hidden = !before;
@@ -212,7 +215,8 @@ export class Breaking {
       if (this.running !== run) return;
       this.waiting = view.status === "waiting";
       if (view.status === "refused") this.complain(view.sentence);
-      run.last = this.#view(view);
+      if (view.chart) run.last = this.#view(view);
+      else this.#status();
     };
     const over = async (sentence) => {
       await run.last;
@@ -223,7 +227,7 @@ export class Breaking {
       if (sentence) this.complain(sentence);
       this.#status();
     };
-    run.leave = follow(id, each, over);
+    run.leave = follow(id, each, over, { done: this.view.done });
   }
 
   #ended() {

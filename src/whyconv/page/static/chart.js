@@ -90,10 +90,22 @@ export class Chart {
   }
 }
 
+// Figures with their rows inside that are on the page: when the page turns dark or light, they are drawn again.
+const stills = new Map();
+night.addEventListener("change", () => {
+  for (const [place, draw] of stills) if (place.isConnected) draw();
+});
+
 // A figure of the report with its rows inside: its panels, as wide as their column, and one legend.
 export const still = async (slots, place, panels) => {
   const embed = await vega();
-  const views = [];
-  for (const [number, spec] of panels.entries()) views.push((await embed(slots[number], themed(spec), options())).view);
-  if (panels.length) legend(place, panels[0], views);
+  const results = [];
+  const draw = async () => {
+    for (const each of results.splice(0)) each.finalize();
+    for (const [number, spec] of panels.entries()) results.push(await embed(slots[number], themed(spec), options()));
+    if (panels.length) legend(place, panels[0], results.map((each) => each.view));
+  };
+  for (const old of stills.keys()) if (!old.isConnected) stills.delete(old);
+  stills.set(place, draw);
+  await draw();
 };

@@ -51,8 +51,9 @@ export const compared = (first, second) => asked(`api/compare?first=${first}&sec
 export const upload = (file, query) => asked(`api/data?${query}`, { method: "POST", body: file });
 
 // The events of a run: `each` gets every view, `over` is called once at the end, with `gone` if there is no such run.
-export const follow = (id, each, over, gone) => {
-  const source = new EventSource(`api/runs/${encodeURIComponent(id)}/events`);
+// If so many rows are `done` on the page, views begin with the next one; before it `each` gets the status alone.
+export const follow = (id, each, over, { gone, done = "" } = {}) => {
+  const source = new EventSource(`api/runs/${encodeURIComponent(id)}/events?done=${done}`);
   let failures = 0, heard = false;
   source.addEventListener("view", (event) => {
     failures = 0;
