@@ -90,7 +90,7 @@ class Permutation(Claim, name="malach.permutation"):
         ]
         return {
             "FCN and its twin apart / rounding": Instance(max(apart, parameters) / ROUNDING, {"start": seed}),
-            "1 / loss of a local network": Instance(1 / min(losses), {"step": step}),
+            "1 / loss of a local network": Instance(1 / max(min(losses), ROUNDING), {"step": step}),
         }
 
 
