@@ -226,7 +226,7 @@ class Junta(Claim, name="malach.junta"):
         n = int(rng.integers(7, 11))
         k = int(rng.integers(1, n + 1))
         subset, first = rng.permutation(n)[:k], int(rng.integers(n - k + 1))
-        wrong = not _pattern_is_junta(juntas.order_for(subset, n, first), subset, first, n)
+        wrong = not _pattern_is_junta(juntas.order_for(subset.tolist(), n, first), subset, first, n)
         small = [
             (bits, size) for size, most in ((1, 9), (2, 7), (3, 6)) for bits in range(size + 1, most + 1)
         ]
