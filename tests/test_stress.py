@@ -5,7 +5,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from whyconv import stress
+from whyconv import registry, stress
 from whyconv.claims import Claim, Instance
 from whyconv.errors import UserError
 from whyconv.verdict import Evidence
@@ -141,3 +141,31 @@ def test_the_written_table():
         "7 of 12",
     )
     assert lines[2] == f"| {' | '.join(cells)} |"
+
+
+@pytest.mark.parametrize("name", [piece.name for piece in registry.pieces("claim")])
+def test_every_claim_is_searched_or_says_why_not(name):
+    claim = registry.find("claim", name)
+    assert (claim.stress is not Claim.stress) != bool(claim.unsearched)
+
+
+def test_what_is_not_searched_is_said(tmp_path, whyconv):
+    own = tmp_path / "mine.py"
+    own.write_text(
+        "from whyconv.claims import Claim, Instance\nfrom whyconv.verdict import Evidence\n"
+        "class Bare(Claim, name='own.bare'):\n    'A statement.'\n"
+        "    reference, expected, broken = 'A paper, Lemma 1', 'holds', 'something'\n"
+        "    unsearched = 'nothing is bounded'\n"
+        "    def decide(self, broken): return Evidence('fails' if broken else 'holds')\n"
+        "class Own(Bare, name='own.bound'):\n    'A statement.'\n"
+        "    unsearched = ''\n"
+        "    def stress(self, seed): return {'x <= 1': Instance(0.5, {})}\n"
+    )
+    words = ("--load", str(own), "--stress", "--minutes", "1e-9", "--out", str(tmp_path / "s"))
+    both = whyconv("check", "own", *words)
+    assert both.returncode == 0 and "own.bare  not searched: nothing is bounded" in both.stdout
+    data = json.loads(whyconv("check", "own", *words, "--json").stdout)
+    assert data[1] == {"claim": "own.bare", "inequality": "", "error": "", "rounds": 0,
+                       "unsearched": "nothing is bounded"}  # fmt: skip
+    alone = whyconv("check", "own.bare", *words)
+    assert alone.returncode == 2 and "own.bare: nothing is bounded" in alone.stderr

@@ -76,9 +76,14 @@ def search(
     ``watch`` gets the claim, the rounds made so far and the seconds left. What was found is written about
     once a second and at the end, also if interrupted.
     """
+    claims = list(claims)
     bounded = [claim for claim in claims if claim.stress is not Claim.stress]
     if not bounded:
-        raise UserError("none of these claims has a bound to search; try whyconv check all --stress.")
+        why = "; ".join(f"{name}: {reason}" for name, reason in unsearched(claims).items())
+        raise UserError(
+            f"none of these claims has a bound to search{f' ({why})' * bool(why)}; "
+            "try whyconv check all --stress."
+        )
     prepare(folder)
     lock = Lock(folder)
     try:
@@ -108,6 +113,11 @@ def search(
     finally:
         lock.release()
     return every
+
+
+def unsearched(claims: Iterable[type[Claim]]) -> dict[str, str]:
+    """Why claims are not searched, by name."""
+    return {claim.name: claim.unsearched for claim in claims if claim.unsearched}
 
 
 def read(folder: Path) -> dict[str, Found]:

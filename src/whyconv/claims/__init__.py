@@ -49,6 +49,8 @@ class Claim(Piece):
     """What is printed, what holds instead, why, and where the proof breaks, if it *holds as corrected*."""
     broken: ClassVar[str | Mapping[str, str]]
     """What the control breaks on purpose, in one line; of several controls, a word for each and its line."""
+    unsearched: ClassVar[str] = ""
+    """Why there is no :meth:`stress`, in words that follow "not searched:"; claims of a paper have either."""
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
@@ -69,7 +71,7 @@ class Claim(Piece):
         """A round of the search for counterexamples: for each inequality, the case nearest to its bound.
 
         A pure function of ``seed`` that takes seconds at most; ``whyconv check --stress`` goes through the
-        seeds. A ratio above 1 contradicts the statement. Empty for a claim without a bound.
+        seeds. A ratio above 1 contradicts the statement. Empty for a claim that is ``unsearched``.
         """
         return {}
 

@@ -52,6 +52,7 @@ from whyconv.runner.verify import Findings
 from whyconv.runner.verify import verify as verify_folder
 from whyconv.runs import Run, runs_of
 from whyconv.settings import chosen_studies, configure
+from whyconv.stress import unsearched
 from whyconv.text import count
 from whyconv.waiting import planning
 
@@ -232,10 +233,11 @@ def check(
     if stress:
         folder = out or STRESS_FOLDER
         found = stressed(which, load or [], folder, 1.0 if minutes is None else minutes, quiet=as_json)
+        left_out = unsearched(api.chosen_claims(which))
         if as_json:
-            print(json_text(as_data(found)))
+            print(json_text(as_data(found, left_out)))
         else:
-            print_found(found, folder)
+            print_found(found, folder, left_out)
         if any(each.contradicted or each.error for each in found.values()):
             raise typer.Exit(1)
         return

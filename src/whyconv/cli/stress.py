@@ -46,17 +46,22 @@ class _Progress:
         self._begun = True
 
 
-def as_data(found: Mapping[str, Found]) -> list[dict[str, Any]]:
-    """One object for every inequality."""
-    return [
+def as_data(found: Mapping[str, Found], unsearched: Mapping[str, str]) -> list[dict[str, Any]]:
+    """One object for every inequality, and one for every claim without a search, with its reason."""
+    searched = [
         {"claim": claim, "inequality": name, "error": each.error, "rounds": each.rounds, **case}
         for claim, each in found.items()
         for name, case in (each.data()["largest"] or {"": {}}).items()
     ]
+    others = [
+        {"claim": claim, "inequality": "", "error": "", "rounds": 0, "unsearched": reason}
+        for claim, reason in unsearched.items()
+    ]
+    return [*searched, *others]
 
 
-def print_found(found: Mapping[str, Found], folder: Path) -> None:
-    """The largest ratio of every inequality, the nearest to its bound first."""
+def print_found(found: Mapping[str, Found], folder: Path, unsearched: Mapping[str, str]) -> None:
+    """The largest ratio of every inequality, the nearest to its bound first; then what is not searched."""
     if sys.stderr.isatty():
         print("\r\033[K", end="", file=sys.stderr, flush=True)
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
@@ -76,6 +81,8 @@ def print_found(found: Mapping[str, Found], folder: Path) -> None:
             f"{rounds:,}",
         )
     Console().print(table)
+    for claim, reason in unsearched.items():
+        Console().print(f"[bold]{claim}[/]  [dim]not searched: {safe(reason)}[/]")
     for claim, each in found.items():
         if each.error:
             print(f"{claim}: {each.error}.", file=sys.stderr)

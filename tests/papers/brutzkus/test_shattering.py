@@ -1,5 +1,6 @@
 """Expressive power: the paper's construction, ours, and the exact VC dimension."""
 
+from decimal import Decimal, localcontext
 from itertools import combinations
 from math import comb
 
@@ -9,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whyconv.exact import pattern_sets
+from whyconv.exact.pattern_sets import surjections
 from whyconv.papers.brutzkus.exact import max_pooling, shattering
 
 
@@ -64,6 +66,18 @@ def test_every_function_of_pattern_sets_is_a_network(seed, patterns):
     scores, readout = shattering.network_of(values)
     np.testing.assert_array_equal(pattern_sets.outputs(scores, readout), values)
     np.testing.assert_array_equal(values, before)
+
+
+def test_unseen_mass_is_right_where_single_sets_are_rarer_than_rounding():
+    """Another route, in 60 decimals; in floats 1 - q is 1 there, and nothing would ever be seen."""
+    positions, patterns, samples = 32, 64, 10**18
+    with localcontext(prec=60):
+        total = Decimal(0)
+        for size in range(1, positions):
+            ways = Decimal(surjections(positions - 1, size)) / Decimal(patterns - 2) ** (positions - 1)
+            total += comb(patterns - 2, size) * ways * ((1 - ways / 2).ln() * samples).exp()
+    assert 0.01 < total < 0.99
+    assert shattering.unseen_mass(positions, patterns, samples) == pytest.approx(float(total), rel=1e-9)
 
 
 def test_unseen_mass_is_the_expected_error_of_the_memoriser():

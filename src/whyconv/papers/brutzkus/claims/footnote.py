@@ -7,11 +7,11 @@ from math import exp, log
 from typing import ClassVar
 
 from whyconv.claims import Claim, Instance
+from whyconv.claims.climbing import climb
 from whyconv.exact import pattern_sets
 from whyconv.exact.margins import max_margin
 from whyconv.lazy import Floats, np
 from whyconv.measure.intervals import rate_interval
-from whyconv.papers.brutzkus.claims.climbing import climb
 from whyconv.papers.brutzkus.claims.seeds import seeds
 from whyconv.papers.brutzkus.exact import bounds, first_layer, layerwise, lucky_filters
 from whyconv.papers.brutzkus.exact.first_layer import Schedule
@@ -125,6 +125,10 @@ class Restarts(Claim, name="brutzkus.footnote5-restarts"):
         "pair": "two different starts among the four",
         "first": "the first of the four starts is kept",
     }
+    unsearched: ClassVar[str] = (
+        "a statement about a probability, known by drawing alone; the largest of many estimates would exceed "
+        "it by chance, so that sets of seeds are the search (docs/seeds.md)"
+    )
 
     def decide(self, broken: str) -> Evidence:
         trials = [(seed, trial) for seed in seeds() for trial in range(TRIALS)]

@@ -7,13 +7,13 @@ from itertools import combinations_with_replacement
 from typing import Any, ClassVar
 
 from whyconv.claims import Claim, Instance
+from whyconv.claims.climbing import climb
 from whyconv.claims.seeds import generator
 from whyconv.exact import pattern_sets
 from whyconv.exact.margins import max_margin
 from whyconv.exact.transcription import DIFFER, differing
 from whyconv.lazy import Floats, NDArray, np
 from whyconv.measure.intervals import mean_interval
-from whyconv.papers.brutzkus.claims.climbing import climb
 from whyconv.papers.brutzkus.claims.seeds import seeds
 from whyconv.papers.brutzkus.exact import (
     bounds,

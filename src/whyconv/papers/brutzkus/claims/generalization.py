@@ -15,6 +15,7 @@ from math import ceil, log, sqrt
 from typing import ClassVar, NamedTuple
 
 from whyconv.claims import Claim, Instance
+from whyconv.claims.climbing import climb
 from whyconv.claims.seeds import generator
 from whyconv.exact import pattern_sets
 from whyconv.exact.margins import max_margin
@@ -22,7 +23,6 @@ from whyconv.exact.transcription import DIFFER, differing
 from whyconv.lazy import Floats, NDArray, np
 from whyconv.measure.intervals import mean_interval
 from whyconv.papers.brutzkus.claims import pinned
-from whyconv.papers.brutzkus.claims.climbing import climb
 from whyconv.papers.brutzkus.claims.seeds import seeds
 from whyconv.papers.brutzkus.exact import bounds, first_layer, layerwise, max_pooling, printed, second_layer
 from whyconv.verdict import Evidence, Verdict, below, kept, worst

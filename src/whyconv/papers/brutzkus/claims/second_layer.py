@@ -13,12 +13,12 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from whyconv.claims import Claim, Instance
+from whyconv.claims.climbing import climb
 from whyconv.claims.errata import Erratum
 from whyconv.exact.margins import max_margin
 from whyconv.exact.transcription import DIFFER, differing
 from whyconv.lazy import Floats, np
 from whyconv.papers.brutzkus.claims import pinned
-from whyconv.papers.brutzkus.claims.climbing import climb
 from whyconv.papers.brutzkus.claims.first_layer_runs import AGREE, HALF, SIZES, STEPS
 from whyconv.papers.brutzkus.claims.seeds import seeds
 from whyconv.papers.brutzkus.exact import (

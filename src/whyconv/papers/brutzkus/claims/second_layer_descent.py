@@ -11,12 +11,12 @@ from functools import cache
 from typing import ClassVar
 
 from whyconv.claims import Claim, Instance
+from whyconv.claims.climbing import climb
 from whyconv.claims.seeds import generator
 from whyconv.exact.margins import max_margin
 from whyconv.exact.transcription import DIFFER
 from whyconv.lazy import Floats, Ints, NDArray, np
 from whyconv.papers.brutzkus.claims import pinned
-from whyconv.papers.brutzkus.claims.climbing import climb
 from whyconv.papers.brutzkus.claims.first_layer_runs import AGREE, HALF, SIZES, STEPS
 from whyconv.papers.brutzkus.claims.seeds import seeds
 from whyconv.papers.brutzkus.exact import (

@@ -7,7 +7,7 @@ shattered at once and :func:`vc_dimension` is exact. ``positions`` = n, ``patter
 
 from __future__ import annotations
 
-from math import comb
+from math import comb, exp, log1p
 
 from whyconv.exact.pattern_sets import surjections
 from whyconv.lazy import Floats, Ints, np
@@ -101,7 +101,7 @@ def unseen_mass(positions: int, patterns: int, samples: int) -> float:
     total = 0.0
     for size in range(1, min(positions - 1, spurious) + 1):
         share = surjections(positions - 1, size) / spurious ** (positions - 1)
-        total += comb(spurious, size) * share * (1 - share / 2) ** samples
+        total += comb(spurious, size) * share * exp(samples * log1p(-share / 2))
     return total
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from pydantic import Field, field_validator
 
 from whyconv.lazy import pd
-from whyconv.measure.intervals import mean_interval
+from whyconv.measure.intervals import share_interval
 from whyconv.papers.brutzkus.pictures import figure1
 from whyconv.papers.brutzkus.studies.detection_arms import CONV_POOL, MLP
 from whyconv.papers.brutzkus.studies.layerwise import LAYERWISE, theorem_start
@@ -117,7 +117,7 @@ class OpenProblem(GridStudy):
         for arm in arms:
             for level in levels:
                 here = table[table[self.knob] == level]
-                error = mean_interval(by_seed(here, arm=arm, m=m))
+                error = share_interval(by_seed(here, arm=arm, m=m))
                 name = f"test error, {arm}, {self.axis} {level:g}, m={m}"
                 found.append(below(self.thresholds["test error"], error, name))
         return worst(*found)

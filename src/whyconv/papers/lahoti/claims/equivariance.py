@@ -7,10 +7,11 @@ of the project's learner *projected* in double precision, projected to the unit 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
-from whyconv.claims import Claim
+from whyconv.claims import Claim, Instance
 from whyconv.claims.seeds import draw_seeds, generator, offset
 from whyconv.lazy import NDArray, jax, linalg, np
 from whyconv.learners import Job
@@ -131,6 +132,20 @@ class Equivariance(Claim, name="lahoti.equivariance"):
                 "NumPy's descent and the learner's differ by": gap,
             },
         )
+
+    def stress(self, seed: int) -> Mapping[str, Instance]:
+        """A world that no check draws, with its rotations and starts."""
+        world = _round(np.random.default_rng([3, 10**9 + seed]), "")
+        pairs = {
+            "FCN under O(kd): predictions apart": world.fcn,
+            "LCN and CNN under their groups: predictions apart": world.local,
+            "FCN + Adam under signed permutations: predictions apart": world.adam,
+        }
+        found = {name: Instance(apart / EQUAL, {"world": seed}) for name, apart in pairs.items()}
+        noticed = Instance(DIFFERENT / world.noticed, {"world": seed})
+        return {f"{name} / rounding": case for name, case in found.items()} | {
+            "least called different / FCN + Adam under O(kd)": noticed
+        }
 
 
 @once

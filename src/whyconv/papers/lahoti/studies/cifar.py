@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 
 from whyconv.lazy import pd
 from whyconv.measure.complexity import SampleComplexity, Search
-from whyconv.measure.intervals import mean_interval
+from whyconv.measure.intervals import share_interval
 from whyconv.report.charts import curves
 from whyconv.report.image_picture import problem
 from whyconv.studies import Cell, Judgement, Point, good, increasing
@@ -305,7 +305,7 @@ class Cifar(ClassesStudy, ComplexityStudy, name="lahoti.cifar"):
         """Shuffled labels give chance; the FCN does not see that pixels were permuted."""
         found, chance = [], 1 - 1 / self.task.classes
         for m in (self.sizes[0], self.sizes[-1]):
-            blind = mean_interval(by_seed(table, arm=shuffled(POOLED_CNN), m=m))
+            blind = share_interval(by_seed(table, arm=shuffled(POOLED_CNN), m=m))
             name = f"error, {shuffled(POOLED_CNN)}, m={m:,}"
             found.append(within(self.thresholds["chance"], chance, blind, name))
             same = advantage(table, FCN, permuted(FCN), m=m)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from whyconv.lazy import pd
-from whyconv.measure.intervals import mean_interval, paired_difference
+from whyconv.measure.intervals import paired_difference, share_interval
 from whyconv.papers.lahoti.pictures import problem as signals
 from whyconv.report.charts import curves
 from whyconv.studies import Judgement
@@ -90,12 +90,12 @@ class Depth(GridStudy, name="lahoti.depth"):
 
     def _judged(self, table: pd.DataFrame, contestant: str) -> Evidence:
         largest, level = self.m[-1], 1 - 0.05 / len(self.m)
-        errors = {m: mean_interval(by_seed(table, arm=SHALLOW, m=m)) for m in self.m}
+        errors = {m: share_interval(by_seed(table, arm=SHALLOW, m=m)) for m in self.m}
         parts = [
             above(self.thresholds["chance"], error, f"test error, {SHALLOW}, m = {m}")
             for m, error in errors.items()
         ]
-        last = mean_interval(by_seed(table, arm=contestant, m=largest))
+        last = share_interval(by_seed(table, arm=contestant, m=largest))
         parts.append(below(self.thresholds["learned"], last, f"test error, {contestant}, m = {largest}"))
         for other in (LCN, FCN):
             gains = {

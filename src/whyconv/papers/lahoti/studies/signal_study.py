@@ -31,7 +31,7 @@ RATES: Mapping[str, Mapping[str, str]] = {
     FCN: {"fcn-lower": "σ²k²d"},
 }
 """Theory's rates by arm: the name in :mod:`.rates`, and the formula."""
-RATED = ("patches", "patch_dim", "sigma")
+RATED: tuple[str, ...] = ("patches", "patch_dim", "sigma")
 """The fields of the task that the rates depend on."""
 AUTHORS = {
     "name": "projected",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from fractions import Fraction
 from itertools import combinations
 from typing import ClassVar
 
-from whyconv.claims import Claim
+from whyconv.claims import Claim, Instance
 from whyconv.claims.seeds import draw_seeds
 from whyconv.exact.rank import rank_modulo
 from whyconv.lazy import NDArray, np
@@ -15,6 +16,8 @@ from whyconv.papers.malach.exact.oracle_problem import Word, words
 from whyconv.verdict import Evidence, Verdict
 
 SIZES = ((4, 2), (5, 2), (6, 3), (6, 5))
+ROUNDING = 1e-12
+"""How far outputs of equal networks may be apart in float64."""
 
 
 class Expressivity(Claim, name="malach.expressivity"):
@@ -54,7 +57,7 @@ class Expressivity(Claim, name="malach.expressivity"):
         formula = [2**k + (n - k) * 2 ** (k - 1) if k < n else 2**n for n, k in sizes]
         overlap = max(int(np.abs(_window_functions(n, k) @ _ends(n)).max()) for n, k in sizes)
         expressed = all(_three_neurons(x) == x[0] * x[-1] for n, _ in sizes for x in words(n))
-        inside = apart <= 1e-12 and unequal == 0
+        inside = apart <= ROUNDING and unequal == 0
         strict = all(rank < 2**n for rank, (n, _) in zip(ranks, sizes, strict=True)) and overlap == 0
         agree = ranks == counts == formula
         return Evidence(
@@ -71,6 +74,17 @@ class Expressivity(Claim, name="malach.expressivity"):
                 "the same, FCN": 4 * 4 * (6 + 1 + 1),
             },
         )
+
+    def stress(self, seed: int) -> Mapping[str, Instance]:
+        rng = np.random.default_rng([42, seed])
+        n = int(rng.integers(2, 9))
+        k = int(rng.integers(1, n))
+        gap = max(_embedding_gap(n, k, 10**6 + 20 * seed + i, "") for i in range(20))
+        size = {"n": n, "k": k}
+        return {
+            "|CNN - its FCN| / rounding": Instance(gap / ROUNDING, size),
+            "dimension of CNNs <= 2^n - 1": Instance(rank_modulo(_window_functions(n, k)) / (2**n - 1), size),
+        }
 
 
 def _drawn(n: int, k: int, seed: int) -> tuple[list[list[Fraction]], list[Fraction], list[list[Fraction]]]:

@@ -8,13 +8,14 @@ claims were first run, from these sentences; that FCNs learn parities of 3 of 8 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from math import comb, expm1, log, log1p
 from typing import ClassVar
 
-from whyconv.claims import Claim
+from whyconv.claims import Claim, Instance
+from whyconv.claims.climbing import climb
 from whyconv.claims.seeds import draw_seeds
 from whyconv.exact.fourier.front import expected_square, partials
 from whyconv.exact.transcription import DIFFER, differing
@@ -55,6 +56,9 @@ class Stuck(Claim, name="malach.stuck"):
         "tiny": "steps 100 times smaller",
         "first": "the first step alone, which Theorem 12 is about",
     }
+    unsearched: ClassVar[str] = (
+        "the sentence fails as recorded: the starts that learn are counterexamples, and no bound is left"
+    )
 
     def decide(self, broken: str) -> Evidence:
         learned: dict[int, Interval] = {}
@@ -196,6 +200,35 @@ class Overwhelming(Claim, name="malach.overwhelming"):
                 DIFFER: differ,
             },
         )
+
+    def stress(self, seed: int) -> Mapping[str, Instance]:
+        """Any n, k and q, since Markov's inequality asks for no relation between them."""
+
+        def at(point: Floats) -> tuple[int, int, int]:
+            n = round(2 ** (2 + 8 * point[0]))
+            k = 2 + round((min(n - 1, 20) - 2) * point[1])
+            return n, k, round(2 ** (60 * point[2]))
+
+        largest, hit = climb(seed, 3, lambda point: _markov_share(*at(point)))
+        mean, normal = climb(seed, 2, lambda point: _mean_share(*at(np.append(point, 0.0))[:2]), trials=5)
+        return {
+            "P(gradient >= 1) <= sqrt(B), extremal start": Instance(
+                largest, dict(zip("nkq", at(hit), strict=True))
+            ),
+            "E|gradient|^2 <= B, Gaussian start": Instance(
+                mean, dict(zip("nk", at(np.append(normal, 0.0))[:2], strict=True))
+            ),
+        }
+
+
+def _markov_share(n: int, k: int, q: int) -> float:
+    """P(|gradient|^2 >= 1) over sqrt(B), for the extremal start of q neurons."""
+    return -expm1(q * log1p(-float(_inside(n, k)))) / _sum_of_bounds(n, k, q) ** 0.5
+
+
+def _mean_share(n: int, k: int) -> float:
+    """E |gradient|^2 of a Gaussian start over its bound; q cancels."""
+    return _gaussian_mean(n, k) / _sum_of_bounds(n, k, 1)
 
 
 def _inside(n: int, k: int) -> Fraction:

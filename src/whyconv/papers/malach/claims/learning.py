@@ -281,6 +281,24 @@ class Theorem4Step(Claim, name="malach.thm4-eta"):
             },
         )
 
+    def stress(self, seed: int) -> Mapping[str, Instance]:
+        rng = np.random.default_rng([41, seed])
+        found = []
+        for _ in range(200):
+            n, width, steps = (int(2**power) for power in rng.uniform((0, 0, 0), (12, 60, 60)))
+            k, cap = int(rng.integers(1, min(n, 20) + 1)), float(rng.uniform(0.1, 5))
+            sizes = {"n": n, "k": k, "q": width, "T": steps, "c": cap}
+            found.append(Instance(_apart(n, k, width, steps, cap) / AGREE, sizes))
+        return {"|derived / stated term - 1| / rounding": max(found, key=lambda case: case.ratio)}
+
+
+def _apart(n: int, k: int, width: int, steps: int, cap: float) -> float:
+    """The largest relative distance of a term derived with the corrected eta from the stated one."""
+    eta = bounds.step_size(n, width, steps)
+    derived = bounds.derived_terms(n, k, width, steps, eta, cap)
+    stated = bounds.stated_terms(n, k, width, steps, cap)
+    return max(abs(one / other - 1) for one, other in zip(derived, stated, strict=True))
+
 
 @cache
 def _with_either_eta(seeds: Sequence[int]) -> tuple[float, float]:

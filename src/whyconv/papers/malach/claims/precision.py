@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import ClassVar
 
-from whyconv.claims import Claim
+from whyconv.claims import Claim, Instance
 from whyconv.claims.errata import Erratum
 from whyconv.claims.seeds import draw_seeds
 from whyconv.exact.fourier.front import partials
@@ -94,6 +94,19 @@ class FinitePrecision(Claim, name="malach.finite-precision"):
             },
         )
 
+    def stress(self, seed: int) -> Mapping[str, Instance]:
+        """Neurons that no check draws; the words are about most neurons, so half may have another."""
+        words = {"float16": "lost", "float32": "lost", "float64": "kept"}
+        found = {}
+        for n, count, expected in ((1024, 20, words), (8192, 8, {"float64": "lost"})):
+            first, k = 10**6 + 20 * seed, n.bit_length() - 1
+            weights, exact, _ = _gradients.__wrapped__(n, k, range(first, first + count))
+            for dtype, word in expected.items():
+                others = sum(each != word for each in _words(weights, exact, k, dtype))
+                name = f"neurons whose step is not {word} / half of them, {dtype}, n = {n}"
+                found[name] = Instance(2 * others / count, {"neurons": count, "others": others})
+        return found
+
 
 @cache
 def _gradients(n_bits: int, k_window: int, seeds: Sequence[int]) -> tuple[NDArray, NDArray, NDArray]:
@@ -109,14 +122,17 @@ def _gradients(n_bits: int, k_window: int, seeds: Sequence[int]) -> tuple[NDArra
 
 def _word(weights: NDArray, gradient: NDArray, k_window: int, dtype: str) -> tuple[str, Interval]:
     """What a step of size 1 is in this dtype for most neurons, and their share."""
-    before = weights.astype(dtype)
-    moved = before - gradient.astype(dtype) != before
-    words = [
-        "lost" if not row.any() else "kept" if row[:k_window].mean() > 0.5 else "partly" for row in moved
-    ]
+    words = _words(weights, gradient, k_window, dtype)
     word, count = Counter(words).most_common(1)[0]
     share = rate_interval(count, len(words))
     return (word if share.low > 0.5 else "mixed"), share
+
+
+def _words(weights: NDArray, gradient: NDArray, k_window: int, dtype: str) -> list[str]:
+    """What a step of size 1 is in this dtype for each neuron."""
+    before = weights.astype(dtype)
+    moved = before - gradient.astype(dtype) != before
+    return ["lost" if not row.any() else "kept" if row[:k_window].mean() > 0.5 else "partly" for row in moved]
 
 
 def _root_mean_square(n_bits: int, k_window: int) -> float:

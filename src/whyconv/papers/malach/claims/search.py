@@ -6,14 +6,14 @@ signal. ``n_bits`` = n, ``k_window`` = k; I is the set of bits that the label de
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
 from itertools import pairwise, permutations, product
 from math import comb, log
 from typing import ClassVar
 
-from whyconv.claims import Claim
+from whyconv.claims import Claim, Instance
 from whyconv.claims.seeds import draw_seeds
 from whyconv.exact.rank import rank_modulo
 from whyconv.lazy import NDArray, np
@@ -73,6 +73,25 @@ class Permutation(Claim, name="malach.permutation"):
                 **local,
             },
         )
+
+    def stress(self, seed: int) -> Mapping[str, Instance]:
+        """Another start and order; and losses of CNN and LCN where no window holds the three bits."""
+        apart, parameters, _ = _coupled(10**6 + seed, "")
+        rng = np.random.default_rng([43, seed])
+        inputs, step = all_inputs(6), float(rng.uniform(0.1, 2))
+        order = rng.permutation(6)
+        while np.ptp(np.flatnonzero((order >= 2) & (order < 5))) == 2:
+            order = rng.permutation(6)
+        labels = inputs[:, 2:5].prod(axis=1)
+        losses = [
+            hinge(now.values(inputs[:, order]), labels)
+            for kind in ("cnn", "lcn")
+            for now in _network(kind, 6, 3, 10**6 + seed).descend(inputs[:, order], labels, step, 60)
+        ]
+        return {
+            "FCN and its twin apart / rounding": Instance(max(apart, parameters) / ROUNDING, {"start": seed}),
+            "1 / loss of a local network": Instance(1 / max(min(losses), ROUNDING), {"step": step}),
+        }
 
 
 def _coupled(seed: int, broken: str) -> tuple[float, float, float]:
@@ -201,6 +220,23 @@ class Junta(Claim, name="malach.junta"):
             },
         )
 
+    def stress(self, seed: int) -> Mapping[str, Instance]:
+        """Sets of up to 10 bits, beyond those that the check goes through, and ranks of all k-juntas."""
+        rng = np.random.default_rng([44, seed])
+        n = int(rng.integers(7, 11))
+        k = int(rng.integers(1, n + 1))
+        subset, first = rng.permutation(n)[:k], int(rng.integers(n - k + 1))
+        wrong = not _pattern_is_junta(juntas.order_for(subset.tolist(), n, first), subset, first, n)
+        small = [
+            (bits, size) for size, most in ((1, 9), (2, 7), (3, 6)) for bits in range(size + 1, most + 1)
+        ]
+        bits, size = small[seed % len(small)]
+        rank = rank_modulo(juntas.junta_tables(bits, size))
+        return {
+            "2 x juntas that their pattern is not": Instance(2.0 * wrong, {"n": n, "k": k, "first": first}),
+            "C(n, k) <= dimension of the k-juntas": Instance(comb(bits, size) / rank, {"n": bits, "k": size}),
+        }
+
 
 def _pattern_is_junta(order: NDArray, subset: NDArray, first: int, n_bits: int) -> bool:
     """Whether g on bits first..first+k-1 of reordered inputs is g on the bits of ``subset``, for all inputs.
@@ -275,3 +311,21 @@ class ArchitectureSearch(Claim, name="malach.nas"):
                 "windows that see a majority, n = 10, k = 3": float(np.mean(contrast > 0)),
             },
         )
+
+    def stress(self, seed: int) -> Mapping[str, Instance]:
+        """Another I, anywhere, of any size, and windows of any width."""
+        rng = np.random.default_rng([45, seed])
+        n = int(rng.integers(4, 10))
+        width, k = int(rng.integers(1, n)), int(rng.integers(1, n + 1))
+        windows, subset = juntas.subsets(n, width), np.sort(rng.permutation(n)[:k])
+        inside = (juntas.masks(windows) & juntas.masks(subset)) == juntas.masks(subset)
+        unaligned, size = windows[~inside], {"n": n, "window": width, "k": k}
+        if not len(unaligned):
+            return {}
+        parity = window_signal.parity
+        signal = window_signal.by_backpropagation(parity, subset, unaligned, n, 10**6 + seed).max()
+        counted = window_signal.in_integers(parity, subset, unaligned, n).max()
+        return {
+            "|dL/du| of an unaligned window / rounding": Instance(float(signal) / ROUNDING, size),
+            "the same in integers, at most 0": Instance(float(counted), size),
+        }

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
-from math import log, log2
+from math import ceil, log, log2
 from typing import ClassVar, SupportsFloat
 
-from whyconv.claims import Claim
+from whyconv.claims import Claim, Instance
+from whyconv.claims.climbing import climb
 from whyconv.claims.errata import Erratum
 from whyconv.claims.seeds import draw_seeds
 from whyconv.exact.transcription import DIFFER, differing
-from whyconv.lazy import NDArray, np
+from whyconv.lazy import Floats, NDArray, np
 from whyconv.measure.intervals import rate_interval
 from whyconv.papers.malach.claims.descent import small_walks
 from whyconv.papers.malach.exact import oracle_sizes, printed
@@ -112,6 +113,21 @@ class Corollary5(Claim, name="malach.cor5"):
                 DIFFER: differ,
             },
         )
+
+    def stress(self, seed: int) -> Mapping[str, Instance]:
+        def at(point: Floats) -> tuple[int, int, float]:
+            n = round(2 ** (2 + 38 * point[0]))
+            return n, ceil(log2(n) * (1 + 2 * point[1])), EPS / 10 ** (3 * point[2])
+
+        largest, point = climb(seed, 3, lambda point: _corrected_share(*at(point)))
+        found = Instance(largest, dict(zip(("n", "k", "eps"), at(point), strict=True)))
+        return {"Theorem 4's terms at the corrected q and T <= eps/2": found}
+
+
+def _corrected_share(n: int, k: int, eps: float) -> float:
+    """Theorem 4's three terms over eps/2 at the corrected q and T, k >= log2 n."""
+    width, steps = corollary_sizes(n, eps, k / log2(n), printed=False)
+    return sum(stated_terms(n, k, round(width * FILTERS), round(steps * STEPS))) / (eps / 2)
 
 
 def _powers(a: float, near: Sizes, far: Sizes) -> tuple[float, float]:

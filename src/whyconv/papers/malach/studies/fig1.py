@@ -9,7 +9,7 @@ from pydantic import Field, model_validator
 
 from whyconv.lazy import pd
 from whyconv.learners import LearnerField
-from whyconv.measure.intervals import mean_interval, paired_difference
+from whyconv.measure.intervals import paired_difference, share_interval
 from whyconv.networks import Network
 from whyconv.networks.deep import DeepFCN
 from whyconv.report.charts import curves
@@ -224,7 +224,7 @@ class Figure1(ClassesStudy, name="malach.fig1"):
         """Shuffled labels give chance; the FCN does not see that pixels were permuted."""
         found, first, chance = [], self.depths[0], 1 / self.task.classes
         budgets = self._budgets(first)
-        blind = mean_interval(by_seed(table, "accuracy", arm=shuffled(CNN), budget=budgets[0]))
+        blind = share_interval(by_seed(table, "accuracy", arm=shuffled(CNN), budget=budgets[0]))
         name = f"accuracy, {shuffled(CNN)}, {budgets[0]:,} parameters"
         found.append(within(self.thresholds["chance"], chance, blind, name))
         for budget in budgets:

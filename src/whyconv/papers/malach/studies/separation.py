@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field, field_validator
 
 from whyconv.lazy import np, pd
-from whyconv.measure.intervals import mean_interval, rate_interval
+from whyconv.measure.intervals import mean_interval, rate_interval, share_interval
 from whyconv.networks import Network, NetworkField
 from whyconv.papers.malach.pictures import figure2
 from whyconv.report.charts import curves
@@ -170,7 +170,7 @@ class Separation(TunedStudy, name="malach.separation"):
         last = _cell(rows, FCN, largest)
         fitted = rate_interval(int((last["stopped"] == "loss").sum()), len(last))
         numbers: dict[str, Number] = {
-            f"test error, FCN, n={largest}": mean_interval(last["test_error"]),
+            f"test error, FCN, n={largest}": share_interval(last["test_error"]),
             f"share of seeds that fitted their sample, FCN, n={largest}": fitted,
         }
         return worst(
