@@ -136,7 +136,7 @@ def page(entry: Entry, drawings: list[str], pictures: Mapping[str, str], wanted:
             again = entry.unseen
             lines.append(
                 f"On seeds that no run had used before ([fresh seeds](../fresh-seeds.md), quick preset): "
-                f"*{again.verdict}*. {again.answer}{_control(again)}"
+                f"{_verdict(again)}{_control(again)} {again.answer}"
             )
         lines += [f"![{title}]({name})" for title, name in zip(run.figures(), drawings, strict=True)]
         if run.answers[1:]:
@@ -263,7 +263,7 @@ def worths(found: list[Entry]) -> str:
     three and the study's criterion is met and its control flips; the others unfold.
     """
     said: dict[tuple[str, str], tuple[Run, Answer]] = {}
-    again = {entry.name: _verdict_word(entry.unseen) for entry in found if entry.unseen}
+    again = {each.name: _verdict_word(each.unseen) for each in found if each.unseen and each.unseen.judgement}
     for run in [entry.run for entry in found if entry.run]:
         for answer in run.answers if run.judgement else []:
             if answer.known:
