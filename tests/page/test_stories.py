@@ -74,3 +74,13 @@ def test_a_note_stands_in_the_box_that_it_is_about():
     assert [prior for prior, text in small.items() if text] == ["locality"]
     assert not any(says(task="digits").values())
     assert says(task="signal")["ConvPool against CNN"] == "They differ in filters and training, too."
+
+
+def test_no_box_speaks_of_max_pooling_where_there_is_none():
+    for kind in KINDS:
+        if "pooling" not in kind.names():
+            continue
+        question = kind(pooling="average")
+        told = {line["prior"]: line for line in shown.headline(question, question.table([], {}))}
+        assert told["max-pooling"]["worth"] == "nothing to compare", kind.name
+        assert told["ConvPool against CNN"]["state"] == "open"

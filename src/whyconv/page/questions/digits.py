@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from whyconv.lazy import np
 from whyconv.page.pictures import images, scan
-from whyconv.page.question import LOCALITY, POOLING, SHARING, TOGETHER, Knob, Question, among
+from whyconv.page.question import LOCALITY, Knob, Question, among
 from whyconv.page.questions import patches
 from whyconv.page.questions.patches import AVERAGE, CNN, FCN, LCN, MAX, POOLED
 from whyconv.pixels import pixel_order
@@ -39,9 +39,7 @@ class Digits(Question, name="page.digits"):
             words={0: "nothing", 1: "1 pixel", 2: "2 pixels"}, so="the test is shifted",
         ),
     )  # fmt: skip
-    priors: ClassVar[tuple[Step, ...]] = (
-        Step(LOCALITY, FCN, LCN), Step(SHARING, LCN, CNN), Step(POOLING, CNN, MAX), Step(TOGETHER, FCN, CNN),
-    )  # fmt: skip
+    priors: ClassVar[tuple[Step, ...]] = patches.PRIORS
     reach: ClassVar[float] = 0.2
     test_size: ClassVar[int] = 350
     chance: ClassVar[float] = 0.9
