@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from whyconv.auditing import corrected, coverage
-from whyconv.auditing.order import two_sided
+from whyconv.auditing.order import chance, deviations
 from whyconv.measure.intervals import rate_interval
 
 
@@ -32,10 +32,26 @@ def test_coverage_on_a_thousand_populations(grouped):
         assert rate_interval(hits, 1000).high >= 0.93, (name, hits)
 
 
-def test_the_order_test_is_two_sided_and_exact():
-    chance = np.random.default_rng(0)
-    found = [two_sided(chance.standard_normal(), chance.standard_normal(39)) for _ in range(4000)]
-    share = np.mean(np.array(found) <= 0.05 + 1e-9)
-    assert abs(share - 0.05) < 0.012
-    assert two_sided(0.0, np.ones(39)) == two_sided(2.0, np.ones(39)) == pytest.approx(0.05)
-    assert two_sided(1.0, np.ones(39)) == 1, "ties are no evidence"
+@pytest.mark.parametrize("views", [1, 4])
+def test_the_order_test_is_two_sided_and_exact(views):
+    """Of independent or equal views: the order as it is is found in one of twenty, never more."""
+    rng = np.random.default_rng(views)
+    for alike in (0.0, 1.0):
+        draws = rng.standard_normal((4000, views, 40)) + alike * 9 * rng.standard_normal((4000, 1, 40))
+        found = [chance(deviations(each).max(axis=0)) for each in draws]
+        share = np.mean(np.array(found) <= 0.05 + 1e-9)
+        assert abs(share - 0.05) < 0.012, (views, alike)
+    for here in (0.0, 2.0):
+        others = 1 + 0.1 * rng.standard_normal((views, 39))
+        assert chance(deviations(np.c_[np.full(views, here), others]).max(axis=0)) == 1 / 40
+    assert chance(deviations(np.ones((views, 40))).max(axis=0)) == 1, "ties are no evidence"
+
+
+def test_one_view_of_several_is_enough():
+    rng = np.random.default_rng(0)
+    blind, sees = 0.3 + 0.03 * rng.standard_normal((2, 40)), 0.4 + 0.03 * rng.standard_normal(40)
+    sees[0] = 0.25  # far below its own orders, but not the least of all outcomes
+    blind[:, 0] = 0.3
+    outcomes = np.vstack([blind, sees])
+    assert chance(deviations(blind).max(axis=0)) > 0.05
+    assert chance(deviations(outcomes).max(axis=0)) == 1 / 40
