@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import TypeVar
 
+from whyconv import system
 from whyconv.auditing.arms import FCN
 from whyconv.auditing.phases import Setup
 from whyconv.runner.forecast import seconds
@@ -23,8 +24,20 @@ ORDER_SHARE, TUNING_SHARE, ROUNDS_SHARE = 0.1, 0.3, 0.6
 ROUNDS = 5
 """So many rounds must fit into the time before sizes are added or arms may train for longer."""
 FEWEST_SIZES = 3
+RESERVE, RESERVED = 1.0, 0.01
+"""At the end for the result: so many seconds, or this share of the time."""
 
 Choice = TypeVar("Choice")
+
+
+def reserve(minutes: float) -> float:
+    """Seconds that are kept for the result."""
+    return max(RESERVE, RESERVED * 60 * minutes)
+
+
+def core_seconds(minutes: float, workers: int | None) -> float:
+    """The seconds of a core that so many minutes are."""
+    return 60 * minutes * (workers or system.cores())
 
 
 def forecast(points: Iterable[Point]) -> float:
