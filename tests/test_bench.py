@@ -416,4 +416,9 @@ def test_an_audit_and_pytorch_do_the_same_work(script, tmp_path):
     bench = script("audit")
     rows, told = bench.compared(tmp_path, bench.QUICK, quick=True)
     assert rows == [] and told["complaints"] == [] and positive([told["ratio"], *told["steps"]])
-    assert told["trials"] > 80 and abs(told["errors"][0] - told["errors"][1]) < 0.05
+    assert abs(told["errors"][0] - told["errors"][1]) < 0.05
+    networks = ("deep-fcn 128", "deep-fcn 512", "deep-lcn", "deep-cnn", "deep-cnn pool", "deep-cnn global")
+    assert set(told["work"]) == {*networks, "majority", "linear", "forest"}
+    assert all(positive(told["work"][name]) for name in networks)
+    assert [told["work"][name] for name in ("majority", "linear", "forest")] == [[3, 0, 0]] * 3
+    assert told["trials"] == sum(count for count, _, _ in told["work"].values())

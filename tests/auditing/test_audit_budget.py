@@ -31,6 +31,8 @@ def test_the_order_test_gets_a_tenth_of_the_time():
     less = study.model_copy(update={"budget": 9.9 * budget.forecast(one)}).order_points()
     assert len(less) == len(one) and budget.forecast(less) < budget.forecast(one), "fewer steps"
     least = study.model_copy(update={"budget": 0.001}).order_points()
+    assert budget.for_order(100.0) == 10.0 and budget.for_order(960.0) == 30.0, "the first answer comes soon"
+    assert budget.for_order(7200.0) == 144.0
     assert len(least) == 2 * 6 and budget.forecast(least) < budget.forecast(less), "never fewer orders"
 
 

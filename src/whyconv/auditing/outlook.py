@@ -17,15 +17,16 @@ from whyconv.auditing.phases import CONTROL, REFERENCE, Setup
 from whyconv.auditing.rounds import FEWEST, whole_rounds
 from whyconv.auditing.study import Audit
 from whyconv.auditing.tuning import chosen_scope, expected, tuned
-from whyconv.runner.forecast import START_SECONDS
+from whyconv.runner.forecast import START_SECONDS, TRIAL_SECONDS, seconds
 from whyconv.studies import Point, good
 from whyconv.studies.tuned import MEASURED
 from whyconv.text import rough_duration
 from whyconv.trial import Row
 
-PACE, COMPILE = 0.6, 1.5
-"""How much longer than by its closed form a trial takes, and core seconds of a program, where no row tells:
-3,000 series of 60 steps and 6,000 images of 28 x 28 on a core of an AMD EPYC (family 26, AVX-512)."""
+TRIAL, SLOWER, COMPILE = 0.07, 2.6, 1.5
+"""Where no row tells: core seconds of any trial, how much longer than by the closed form its training takes,
+and core seconds of a program. By 3,000 series of 60 steps and 6,000 images of 28 x 28 on an AMD EPYC (family
+26, AVX-512)."""
 LONGEST = 10_000.0
 """Minutes beyond which nothing is promised."""
 NEAR = 1.1
@@ -38,7 +39,8 @@ class Outlook:
     """What so many ``minutes`` are forecast to give: whether the order test ends, new rounds, and when.
 
     ``first``: seconds until the order test and the references are known; ``tuned``: until tuning is done;
-    ``each``: seconds of a round. ``wanted``: minutes for a first round, or for as many as savings need.
+    ``each``: seconds of a round. ``fewest``: rounds if tuning gives networks as many more steps as it may;
+    ``wanted``: minutes for a first round, or for as many as savings need.
     """
 
     minutes: float
@@ -46,6 +48,7 @@ class Outlook:
     tuned: float
     each: float
     rounds: int
+    fewest: int
     wanted: float | None = None
 
     @property
@@ -58,8 +61,11 @@ class Outlook:
         """As it is said before an audit starts."""
         given, more = f"{self.minutes:g} min", _minutes(self.wanted)
         if self.enough:
-            soon = rough_duration(self.tuned + self.each)
-            return f"Forecast: about {self.rounds} rounds in {given}, the first after {soon}."
+            soon = f"the first after {rough_duration(self.tuned + self.each)}"
+            if self.fewest < self.rounds:
+                why = "by the steps that networks need"
+                return f"Forecast: {self.fewest} to {self.rounds} rounds in {given}, {why}; {soon}."
+            return f"Forecast: about {self.rounds} rounds in {given}, {soon}."
         if self.rounds:
             few = "one round" if self.rounds == 1 else f"{self.rounds} rounds"
             return f"Forecast: about {few} in {given}, and savings need {FEWEST}; {more} would give them."
@@ -100,8 +106,9 @@ def _outlook(study: Audit, minutes: float, workers: int | None, rows: Rows) -> O
     order = study.order_points()
     first = _Work(order + study.references(0), rows)
     known = [point for point in order if point.trial.key in rows]
-    pace = budget.slowness(known, rows) if known else PACE
+    pace = budget.slowness(known, rows) if known else None
     tried, setups = tuned(study, rows, order)
+    chosen = setups is not None
     if setups is None:
         scope = chosen_scope(study, rows, order)
         tried += expected(study, scope)
@@ -111,7 +118,9 @@ def _outlook(study: Audit, minutes: float, workers: int | None, rows: Rows) -> O
     ready = begun + tuning.seconds(pace, slots)
     each = _round_seconds(study, rows, setups) / slots
     left = 60 * minutes - budget.reserve(minutes) - ready
-    return Outlook(minutes, begun, ready, each, max(0, min(study.seeds, int(left / each))))
+    rounds = max(0, min(study.seeds, int(left / each)))
+    fewest = min(rounds, budget.ROUNDS) if study.growths and not chosen else rounds
+    return Outlook(minutes, begun, ready, each, rounds, fewest)
 
 
 class _Work:
@@ -124,8 +133,15 @@ class _Work:
         self.new = {point.trial.program for point in self.points} - known
         self.programs = self.new | known
 
-    def seconds(self, pace: float, slots: int) -> float:
-        return (pace * budget.forecast(self.points) + COMPILE * len(self.new)) / slots
+    def seconds(self, pace: float | None, slots: int) -> float:
+        return (_seconds(self.points, pace) + COMPILE * len(self.new)) / slots
+
+
+def _seconds(points: Sequence[Point], pace: float | None) -> float:
+    """Core seconds of trials whose programs are compiled."""
+    if pace is not None:
+        return pace * budget.forecast(points)
+    return sum(TRIAL + SLOWER * (seconds(point.trial) - TRIAL_SECONDS) for point in points)
 
 
 def _round_seconds(study: Audit, rows: Rows, setups: Mapping[str, Setup]) -> float:
@@ -139,17 +155,16 @@ def _round_seconds(study: Audit, rows: Rows, setups: Mapping[str, Setup]) -> flo
     return budget.cost_of_rounds(setups, len(sizes)) / budget.ROUNDS
 
 
-def guessed(study: Audit, pace: float) -> dict[str, Setup]:
-    """The arms with the window and the rate in the middle, and what they take by the closed form."""
-    window = study.windows[len(study.windows) // 2]
+def guessed(study: Audit, pace: float | None) -> dict[str, Setup]:
+    """The arms with the window and the rate in the middle, and the seconds that a trial of each may take."""
+    window, seed = study.windows[len(study.windows) // 2], study.first_seed
     made = networks(study.task.grid, study.outputs, window, study.channels)
     found = {}
     for arm in study.arms:
-        network, seed = made[f"{FCN} {WIDTHS[-1]}" if arm == FCN else arm], study.first_seed
-        (point,) = study.cell(
-            {"arm": arm}, network, study.sizes[-1], study.middle, range(seed, seed + 1)
-        ).points()
-        found[arm] = Setup(network, study.middle, window, 0.0, study.steps, pace * budget.forecast([point]))
+        network = made[f"{FCN} {WIDTHS[-1]}" if arm == FCN else arm]
+        cell = study.cell({"arm": arm}, network, study.sizes[-1], study.middle, range(seed, seed + 1))
+        took = _seconds(cell.points(), pace)
+        found[arm] = Setup(network, study.middle, window, 0.0, study.steps, took)
     return found
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from whyconv.auditing.arms import ARMS, FCN, GLOBAL_MAX, POOLED, SHARED_MAX, USUAL, networks
-from whyconv.auditing.budget import ORDER_SHARE, first_within, forecast, sizes_within
+from whyconv.auditing.budget import first_within, for_order, forecast, sizes_within
 from whyconv.auditing.phases import (
     CONTROL,
     FOREST,
@@ -176,7 +176,7 @@ class Audit(Study, name="audit"):
         ways = [(windows, ceil(self.order_steps / part)) for windows, part in tried]
         if self.budget is not None:
             costs = [(way, (self.orders + 1) * forecast(self._in_orders(*way, range(1)))) for way in ways]
-            ways = [first_within(costs, ORDER_SHARE * self.budget)]
+            ways = [first_within(costs, for_order(self.budget))]
         return self._in_orders(*ways[0], range(self.orders + 1))
 
     def _in_orders(self, windows: Sequence[int], steps: int, orders: range) -> list[Point]:
