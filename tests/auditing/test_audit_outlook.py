@@ -9,6 +9,7 @@ import pytest
 from test_audit import falling, made_up, small
 
 import whyconv as package
+from whyconv import system
 from whyconv.auditing import budget, run
 from whyconv.auditing.outlook import ahead, outlook
 from whyconv.auditing.phases import ORDER
@@ -18,6 +19,23 @@ from whyconv.errors import UserError
 from whyconv.studies.tuned import MEASURED, TUNING
 
 MANY = {"count": 800, "sizes": (37, 75, 150, 300, 600), "windows": (3, 4, 5, 6), "orders": 39, "seeds": 40}
+
+
+@pytest.fixture(autouse=True)
+def free(monkeypatch):
+    """Nobody else computes."""
+    monkeypatch.setattr(system.os, "getloadavg", lambda: (0.9, 0.0, 0.0), raising=False)
+    monkeypatch.setattr(system, "cores", lambda: 2)
+
+
+def test_a_machine_on_which_others_compute_is_slower(monkeypatch):
+    _, study = small(**MANY)
+    alone = outlook(study, 1, 2)
+    assert system.crowding(1) == 1.0 == system.crowding(2)
+    monkeypatch.setattr(system.os, "getloadavg", lambda: (6.2, 0.0, 0.0), raising=False)
+    assert (system.crowding(1), system.crowding(2), system.crowding(50)) == (3.5, 4.0, 4.0)
+    crowded = outlook(study, 1, 2)
+    assert crowded.first == pytest.approx(4 * alone.first) and crowded.rounds < alone.rounds
 
 
 def timed(study, seconds, phases):

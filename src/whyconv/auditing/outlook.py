@@ -1,7 +1,8 @@
 """What a budget is going to give: said before it is spent, and of the next one when it is over.
 
 Work that has no row yet is forecast by its closed form (:mod:`whyconv.runner.forecast`), times how much
-longer than that the rows so far took on this machine; what rounds have measured is taken as measured.
+longer than that the rows so far took on this machine; what rounds have measured is taken as measured. Before
+there are rows, a machine on which others compute counts as slower (:func:`whyconv.system.crowding`).
 """
 
 from __future__ import annotations
@@ -107,6 +108,7 @@ def _outlook(study: Audit, minutes: float, workers: int | None, rows: Rows) -> O
     first = _Work(order + study.references(0), rows)
     known = [point for point in order if point.trial.key in rows]
     pace = budget.slowness(known, rows) if known else None
+    crowd = 1.0 if known else system.crowding(slots)
     tried, setups = tuned(study, rows, order)
     chosen = setups is not None
     if setups is None:
@@ -114,9 +116,9 @@ def _outlook(study: Audit, minutes: float, workers: int | None, rows: Rows) -> O
         tried += expected(study, scope)
         setups = guessed(study, pace)
     tuning = _Work(tried, rows, first)
-    begun = START_SECONDS + first.seconds(pace, slots)
-    ready = begun + tuning.seconds(pace, slots)
-    each = _round_seconds(study, rows, setups) / slots
+    begun = crowd * (START_SECONDS + first.seconds(pace, slots))
+    ready = begun + crowd * tuning.seconds(pace, slots)
+    each = crowd * _round_seconds(study, rows, setups) / slots
     left = 60 * minutes - budget.reserve(minutes) - ready
     rounds = max(0, min(study.seeds, int(left / each)))
     fewest = min(rounds, budget.ROUNDS) if study.growths and not chosen else rounds
