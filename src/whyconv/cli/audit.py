@@ -157,7 +157,7 @@ def _run(dataset: Dataset, options: dict[str, Any], as_json: bool) -> None:
         return
     show(result)
     print(f"Report: {page}")
-    for line in wrapped(result.ahead, 2):
+    for line in wrapped(result.ahead, 2) if result.ahead not in result.warnings else ():
         print(line)
 
 
