@@ -11,7 +11,7 @@ from test_audit import falling, made_up, small
 import whyconv as package
 from whyconv import system
 from whyconv.auditing import budget, run
-from whyconv.auditing.outlook import ahead, outlook
+from whyconv.auditing.outlook import Work, ahead, outlook
 from whyconv.auditing.phases import ORDER
 from whyconv.auditing.planted import planted
 from whyconv.auditing.rounds import FEWEST
@@ -82,6 +82,15 @@ def test_rows_tell_how_fast_it_goes(phases):
     few, many = outlook(study, 4, 1, slow), outlook(study, 4, 1, fast)
     assert few.rounds < many.rounds and few.each > 5 * many.each
     assert many.first < outlook(study, 4, 1).first, "what is done is not done again"
+    assert (many.fewest < many.rounds) == (phases == (ORDER,)), "after tuning, steps are known"
+
+
+def test_what_is_compiled_is_not_compiled_again():
+    _, study = small(**MANY)
+    order = Work(study.order_points(), {})
+    assert len(order.new) == 4, "two networks, two windows"
+    assert not Work(study.order_points(), {}, order).new
+    assert Work(study.order_points() + study.references(0), {}, order).new, "references are new"
 
 
 def test_a_round_that_was_measured_is_forecast_as_it_was():

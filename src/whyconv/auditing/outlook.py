@@ -105,7 +105,7 @@ def _outlook(study: Audit, minutes: float, workers: int | None, rows: Rows) -> O
     study = study.model_copy(update={"budget": budget.core_seconds(minutes, slots)})
     rows = good(rows)
     order = study.order_points()
-    first = _Work(order + study.references(0), rows)
+    first = Work(order + study.references(0), rows)
     known = [point for point in order if point.trial.key in rows]
     pace = budget.slowness(known, rows) if known else None
     crowd = 1.0 if known else system.crowding(slots)
@@ -115,7 +115,7 @@ def _outlook(study: Audit, minutes: float, workers: int | None, rows: Rows) -> O
         scope = chosen_scope(study, rows, order)
         tried += expected(study, scope)
         setups = guessed(study, pace)
-    tuning = _Work(tried, rows, first)
+    tuning = Work(tried, rows, first)
     begun = crowd * (START_SECONDS + first.seconds(pace, slots))
     ready = begun + crowd * tuning.seconds(pace, slots)
     each = crowd * _round_seconds(study, rows, setups) / slots
@@ -125,10 +125,10 @@ def _outlook(study: Audit, minutes: float, workers: int | None, rows: Rows) -> O
     return Outlook(minutes, begun, ready, each, rounds, fewest)
 
 
-class _Work:
+class Work:
     """Trials without a row, and programs that nothing ``before`` them has compiled."""
 
-    def __init__(self, points: Sequence[Point], rows: Rows, before: _Work | None = None) -> None:
+    def __init__(self, points: Sequence[Point], rows: Rows, before: Work | None = None) -> None:
         trials = {point.trial.key: point for point in points if point.trial.key not in rows}
         self.points = [*trials.values()]
         known = before.programs if before else {p.trial.program for p in points if p.trial.key in rows}
