@@ -35,6 +35,7 @@ BENCHES: dict[str, tuple[list[str], list[str]]] = {
     "cluster": (["--only", "pace", "rate", "death"], []),
     "page": ([], []),
     "growth": ([], ["--slow"]),
+    "audit_times": (["--only", "short"], []),
     "audit": ([], []),
 }
 """The arguments of each, as it is run by default and with ``--slow``; the longest come last."""

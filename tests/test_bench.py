@@ -410,10 +410,42 @@ def test_the_place_and_the_page_are_measured(name, arguments, rows, tmp_path):
     assert len(told) == rows and all(row["met"] is not None for row in told)
 
 
+@pytest.mark.long
+def test_the_times_of_an_audit_are_measured(tmp_path):
+    """The command, as it is typed, in another folder; tiny data are not judged."""
+    command = [sys.executable, str(BENCH / "audit_times.py"), "--quick"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert ended.returncode in (0, 1), ended.stderr
+    content = json.loads((tmp_path / "build" / "bench" / "audit_times.rows.json").read_text())
+    assert [row["met"] for row in content["rows"][1:]] == [None] * 9
+    for told in content["told"].values():
+        assert 0 < told["ended"] < 60 and told["cpu"] > 0 and told["ahead"]
+
+
+def test_times_are_judged_by_their_goals(script, monkeypatch):
+    bench = script("audit_times")
+    monkeypatch.setattr(bench, "cores", lambda: 2)
+    good = {"first": 29.0, "fifth": 100.0, "ended": 119.0, "rounds": 8, "decided": False, "neighbours": 0.01}
+    assert [row.met for row in bench.judged("series", 2.0, good)] == [True] * 3
+    for changed in ({"first": 31.0}, {"first": None}, {"fifth": None}, {"fifth": 121.0}, {"ended": 133.0}):
+        assert [row.met for row in bench.judged("series", 2.0, {**good, **changed})].count(False) == 1
+    early = {**good, "ended": 90.0, "fifth": 80.0}
+    assert bench.judged("series", 2.0, early)[-1].met is False, "time was left"
+    assert len(bench.judged("series", 2.0, {**early, "decided": True})) == 3
+    assert {row.met for row in bench.judged("series", 2.0, {**good, "neighbours": 0.5})} == {None}
+    images = bench.strokes(40, 28, 0)
+    assert images.x.shape == (40, 28, 28, 1) and len(set(images.y.tolist())) == 10
+
+
 @needs_torch
 def test_an_audit_and_pytorch_do_the_same_work(script, tmp_path):
     """Every trial of a small audit, trained by both sides."""
     bench = script("audit")
     rows, told = bench.compared(tmp_path, bench.QUICK, quick=True)
     assert rows == [] and told["complaints"] == [] and positive([told["ratio"], *told["steps"]])
-    assert told["trials"] > 80 and abs(told["errors"][0] - told["errors"][1]) < 0.05
+    assert abs(told["errors"][0] - told["errors"][1]) < 0.05
+    networks = ("deep-fcn 128", "deep-fcn 512", "deep-lcn", "deep-cnn", "deep-cnn pool", "deep-cnn global")
+    assert set(told["work"]) == {*networks, "majority", "linear", "forest"}
+    assert all(positive(told["work"][name]) for name in networks)
+    assert [told["work"][name] for name in ("majority", "linear", "forest")] == [[3, 0, 0]] * 3
+    assert told["trials"] == sum(count for count, _, _ in told["work"].values())

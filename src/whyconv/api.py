@@ -29,6 +29,7 @@ from whyconv.verdict import control_fault
 
 if TYPE_CHECKING:
     from whyconv.auditing.answer import Answer
+    from whyconv.auditing.run import Progress
 
 RUNS = "whyconv-runs"
 
@@ -138,11 +139,18 @@ def audit(
     require_positive(minutes=minutes, memory=memory)
     dataset = from_arrays(X, y, groups, grid, channels, metric, name, lengths=lengths, memory=memory)
     chosen = arms if arms is None or isinstance(arms, str) else tuple(arms)
+
+    def watched(progress: Progress) -> None:
+        if progress.outlook is not None and not progress.outlook.enough:
+            warnings.warn(progress.outlook.sentence, stacklevel=5)
+        if watch is not None:
+            watch(progress)
+
     with nullcontext() if cluster is None else connected(cluster) as place:
         found = audited(
             dataset, metric=metric, target=target, minutes=minutes, out=out, workers=workers, memory=memory,
             arms=chosen, random_state=random_state, place=place,
-            watch=watch or (lambda progress: None),
+            watch=watched,
         )  # fmt: skip
     study = designed(dataset, metric=metric, arms=chosen, random_state=random_state)
     return Answer(found, study, channels_first=channels == "first")

@@ -78,6 +78,15 @@ def cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
+def crowding(processes: int) -> float:
+    """How many times longer so many processes take since others compute: by the load of the last minute.
+
+    1 where the system does not tell it.
+    """
+    others = int(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0
+    return max(1.0, (others + min(processes, cores())) / cores())
+
+
 def free_memory(root: Path = Path("/")) -> int | None:
     """Bytes that this process and its children can still get; None where the system does not report it.
 

@@ -23,14 +23,17 @@ def test_the_order_test_gets_a_tenth_of_the_time():
     _, study = small(**MANY, order_steps=600, order_size=500, channels=8000)
     whole = study.order_points()
     cost = budget.forecast(whole)
-    assert len(whole) == 2 * 6
+    assert len(whole) == 2 * 2 * 6, "two networks, two windows"
     assert study.model_copy(update={"budget": 10.1 * cost}).order_points() == whole
-    less = study.model_copy(update={"budget": 9.9 * cost}).order_points()
-    assert len(less) == len(whole) and budget.forecast(less) < cost
-    one = study.model_copy(update={"budget": 10.1 * cost / 2}).order_points()
-    assert len({point.labels["window"] for point in one}) == 1
+    one = study.model_copy(update={"budget": 9.9 * cost}).order_points()
+    assert len({point.labels["window"] for point in one}) == 1, "a single window"
+    assert {point.trial.key for point in one} < {point.trial.key for point in whole}, "as many steps"
+    less = study.model_copy(update={"budget": 9.9 * budget.forecast(one)}).order_points()
+    assert len(less) == len(one) and budget.forecast(less) < budget.forecast(one), "fewer steps"
     least = study.model_copy(update={"budget": 0.001}).order_points()
-    assert len(least) == 6 and budget.forecast(least) < budget.forecast(one), "never fewer orders"
+    assert budget.for_order(100.0) == 10.0 and budget.for_order(960.0) == 30.0, "the first answer comes soon"
+    assert budget.for_order(7200.0) == 144.0
+    assert len(least) == 2 * 6 and budget.forecast(least) < budget.forecast(less), "never fewer orders"
 
 
 def test_tuning_gets_three_tenths_as_fast_as_the_order_test_was():

@@ -143,7 +143,7 @@ def test_frames_of_others_are_frames():
 
 def test_channels_that_a_column_does_not_use_are_no_constants():
     frame = pd.DataFrame({"a": X[:, 0], "b": pd.Categorical(np.array(["red", "blue"])[Y % 2]), "c": 1.0})
-    assert from_arrays(frame, Y).warnings == ("1 of 3 features are the same in all examples",)
+    assert from_arrays(frame, Y).warnings == ("1 of 3 features is the same in all examples",)
 
 
 def test_a_frame_whose_columns_are_numbered_is_a_series():

@@ -6,10 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from whyconv.auditing import coverage_run, permuted_run, planted_run, shuffled_run
+from whyconv.auditing import coverage_run, order_run, permuted_run, planted_run, shuffled_run
 from whyconv.auditing.arms import ARMS
 from whyconv.auditing.phases import ORDER
-from whyconv.auditing.planted import KINDS
 from whyconv.auditing.validation import Experiment, add, into_page, kept, main
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -76,6 +75,7 @@ def test_the_docs_have_the_tables_of_all_lines():
         "shuffled": shuffled_run,
         "permuted": permuted_run,
         "coverage": coverage_run,
+        "order": order_run,
     }
     for name, module in runs.items():
         own = [line for line in lines if line["experiment"] == name]
@@ -89,7 +89,7 @@ def test_lines_are_whole(tmp_path):
     assert [json.loads(text)["a"] for text in (tmp_path / "d" / "l.jsonl").read_text().splitlines()] == [1, 2]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", planted_run.KINDS)
 def test_what_is_run_for_planted_truths(kind):
     _, study = planted_run.study_of(kind, 1)
     phases = {point.labels["phase"] for point in study.plan({})}

@@ -6,14 +6,13 @@ from math import isfinite
 from numbers import Real
 
 from whyconv import system
-from whyconv.auditing.arms import FCN, WIDTHS, networks
 from whyconv.auditing.bad_data import BadData
 from whyconv.auditing.budget import FEWEST_SIZES
 from whyconv.auditing.dataset import Dataset
-from whyconv.auditing.study import Audit, Setup
+from whyconv.auditing.outlook import guessed
+from whyconv.auditing.study import Audit
 from whyconv.lazy import np
 from whyconv.runner.forecast import STOCK_BYTES, WORKER_BYTES, seconds
-from whyconv.studies import Point
 from whyconv.text import rough_duration
 
 MOST = 100_000
@@ -52,11 +51,6 @@ def require_positive(**values: float | None) -> None:
             raise BadData(f"{name} = {value!s:.40} was given; give a number above 0 and below {MOST:,}.")
 
 
-def core_seconds(minutes: float, workers: int | None) -> float:
-    """The seconds of a core that so many minutes are."""
-    return 60 * minutes * (workers or system.cores())
-
-
 def allowed_workers(workers: int | None, memory: float | None) -> int | None:
     """As many workers as were asked for and these gigabytes hold; None: by cores and free memory."""
     cores = system.cores()
@@ -69,20 +63,10 @@ def allowed_workers(workers: int | None, memory: float | None) -> int | None:
     return max(1, min(workers or cores, int(memory * 1e9 / (WORKER_BYTES + STOCK_BYTES))))
 
 
-def one_round(study: Audit) -> list[Point]:
-    """The trials of a round, with windows and rates as they are before tuning."""
-    window = study.windows[len(study.windows) // 2]
-    made = networks(study.task.grid, study.outputs, window, study.channels)
-    setups = {
-        arm: Setup(made[f"{FCN} {WIDTHS[-1]}" if arm == FCN else arm], study.middle, window, 0.0, study.steps)
-        for arm in study.arms
-    }
-    return study.round(0, setups, study.sizes[-FEWEST_SIZES:])
-
-
 def round_seconds(study: Audit, workers: int | None) -> float:
     """How long a round takes, by the forecast of its trials, once their programs are compiled."""
-    return sum(seconds(point.trial) for point in one_round(study)) / (workers or system.cores())
+    points = study.round(0, guessed(study, 1.0), study.sizes[-FEWEST_SIZES:])
+    return sum(seconds(point.trial) for point in points) / (workers or system.cores())
 
 
 def require_time(study: Audit, minutes: float, workers: int | None) -> None:

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from statistics import median
 from typing import TypeVar
 
+from whyconv import system
 from whyconv.auditing.arms import FCN
 from whyconv.auditing.phases import Setup
 from whyconv.runner.forecast import seconds
@@ -20,16 +21,36 @@ from whyconv.studies import Point
 from whyconv.trial import Row
 
 ORDER_SHARE, TUNING_SHARE, ROUNDS_SHARE = 0.1, 0.3, 0.6
+FIRST, FIRST_SHARE = 30.0, 0.02
+"""The order test is the first answer: it takes no more than so many seconds of a core, or this share of the
+budget if that is more."""
 ROUNDS = 5
 """So many rounds must fit into the time before sizes are added or arms may train for longer."""
 FEWEST_SIZES = 3
+RESERVE, RESERVED = 1.0, 0.01
+"""At the end for the result: so many seconds, or this share of the time."""
 
 Choice = TypeVar("Choice")
+
+
+def reserve(minutes: float) -> float:
+    """Seconds that are kept for the result."""
+    return max(RESERVE, RESERVED * 60 * minutes)
+
+
+def core_seconds(minutes: float, workers: int | None) -> float:
+    """The seconds of a core that so many minutes are."""
+    return 60 * minutes * (workers or system.cores())
 
 
 def forecast(points: Iterable[Point]) -> float:
     """Seconds by the closed form."""
     return sum(seconds(point.trial) for point in points)
+
+
+def for_order(budget: float) -> float:
+    """Seconds that the order test may take."""
+    return min(ORDER_SHARE * budget, max(FIRST, FIRST_SHARE * budget))
 
 
 def first_within(choices: Sequence[tuple[Choice, float]], limit: float) -> Choice:

@@ -36,7 +36,8 @@ def noticed(features: Features, labels: Labels, groups: Ints | None, metric: str
         yield "rows are sorted by label; splits here are drawn at random, other tools may not do that"
     constant = (features.x == features.x[:1]).all(axis=(0, 3))
     if constant.any():
-        yield f"{constant.sum()} of {constant.size} features are the same in all examples"
+        verb = "is" if constant.sum() == 1 else "are"
+        yield f"{constant.sum()} of {constant.size} features {verb} the same in all examples"
     if groups is None:
         yield from _kin(features, flat, labels)
     if labels.classes:

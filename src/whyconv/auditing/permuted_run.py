@@ -14,7 +14,7 @@ from pathlib import Path
 from whyconv.auditing.arms import FCN
 from whyconv.auditing.design import designed
 from whyconv.auditing.phases import PERMUTED_FCN
-from whyconv.auditing.planted import KINDS, planted
+from whyconv.auditing.planted import planted
 from whyconv.auditing.results import result
 from whyconv.auditing.validation import Experiment, Line, completed, main, rate
 
@@ -23,6 +23,7 @@ SHAPES = {
     "noise": (600, 40, 4),
 }  # fmt: skip
 """Examples, length and window."""
+KINDS = tuple(SHAPES)
 ROUNDS, SIZES = 5, 4
 LEAST = 88
 """Of 100 data sets."""

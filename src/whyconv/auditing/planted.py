@@ -11,6 +11,8 @@ A series x of ``length`` steps is standard normal noise; y is -1 or +1, each hal
 - *bag*: every step is a point on a plane (two channels), and one of a class of points occurs somewhere: y
   decides which. The order says nothing.
 - *noise*: y is independent of x. Nothing beats the majority, nothing is judged.
+- *bump*: y = +1 has half a wave of a sine at a random place, y = -1 has none: the order says something, and
+  what tells is the largest of all windows.
 """
 
 from __future__ import annotations
@@ -18,8 +20,8 @@ from __future__ import annotations
 from whyconv.auditing.dataset import Dataset
 from whyconv.lazy import np
 
-KINDS = ("shift", "local", "dense", "bag", "noise")
-STRENGTH = {"shift": 2.0, "local": 1.2}
+KINDS = ("shift", "local", "dense", "bag", "noise", "bump")
+STRENGTH = {"shift": 2.0, "local": 1.2, "bump": 1.2}
 """The pattern's root mean square at its steps."""
 
 
@@ -48,6 +50,11 @@ def planted(kind: str, examples: int, length: int, window: int, seed: int) -> Da
         flat += np.outer(np.sign(a) * 0.7, u) + np.outer(np.sign(b) * 0.7, v)
         flip = np.sign(a * b) != wanted
         flat[flip] -= 2 * np.outer((flat @ u)[flip], u)
+    elif kind == "bump":
+        wave = np.sin(np.pi * (np.arange(window) + 0.5) / window)
+        wave *= STRENGTH[kind] / np.sqrt((wave**2).mean())
+        first = chance.integers(length - window + 1, size=examples)
+        x[rows[:, None], 0, first[:, None] + np.arange(window), 0] += y[:, None] * wave
     elif kind == "bag":
         angle = chance.uniform(0, 2 * np.pi)
         centres = 3.2 * np.array([[np.cos(angle + t), np.sin(angle + t)] for t in (0.0, 2.1)])

@@ -20,7 +20,7 @@ from typing import Any, Literal
 from whyconv.auditing.arms import CNN, FCN, GLOBAL_MAX, LCN, SHARED_MAX
 from whyconv.auditing.dataset import Dataset
 from whyconv.auditing.design import designed
-from whyconv.auditing.planted import KINDS, planted
+from whyconv.auditing.planted import planted
 from whyconv.auditing.result import Result
 from whyconv.auditing.results import result
 from whyconv.auditing.study import Audit, OrderTest
@@ -37,6 +37,7 @@ SHAPES = {
     "noise": (1000, 72, 6),
 }  # fmt: skip
 """Examples, length and window of the judged data sets."""
+KINDS = tuple(SHAPES)
 FIRST_SEED = 400
 """Seeds of the judged data sets begin here. Nine data sets of seeds 100 to 399 were audited by earlier forms
 of the audit and led to changes of it: the order test reads the outcome in place of the log loss, an arm that

@@ -156,6 +156,8 @@ class Result:
     filters: Mapping[str, tuple[Any, str]] = field(default_factory=dict, repr=False, compare=False)
     """Of the best arm and the FCN: the strongest filters of the first layer (number, row, column, channel),
     and a score."""
+    ahead: str = field(default="", compare=False)
+    """What the same command would give if it were called again."""
     model: Model | None = field(default=None, repr=False, compare=False)
     """The best arm with its learning curve; None before there is a whole round."""
 

@@ -9,20 +9,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from whyconv.auditing.asking import (
-    allowed_workers,
-    core_seconds,
-    require_positive,
-    require_target,
-    require_time,
-)
+from whyconv.auditing.asking import allowed_workers, require_positive, require_target, require_time
 from whyconv.auditing.bad_data import BadData
+from whyconv.auditing.budget import core_seconds, reserve
 from whyconv.auditing.dataset import Dataset
 from whyconv.auditing.design import chosen_metric, designed
 from whyconv.auditing.keeping import keep
+from whyconv.auditing.outlook import Outlook, ahead, outlook
 from whyconv.auditing.phases import ORDER
 from whyconv.auditing.result import Result
 from whyconv.auditing.results import result
+from whyconv.auditing.rounds import FEWEST
 from whyconv.auditing.study import Audit
 from whyconv.errors import UserError
 from whyconv.paths import given_path, use_run_folder
@@ -38,8 +35,6 @@ from whyconv.tasks.own_data import FOLDER
 from whyconv.trial import Row
 
 AUDITS = "whyconv-audits"
-RESERVE, SHARE = 1.0, 0.01
-"""At the end for the result: so many seconds, or this share of the time."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +42,15 @@ class Progress:
     """How far an audit is, about twice per second.
 
     ``phase``: checks, order, tuning, round 1, round 2, ...; ``fraction`` of this phase from 0 to 1;
-    ``seconds_left`` to the deadline; ``result``: the answer so far, None before there is any.
+    ``seconds_left`` to the deadline; ``result``: the answer so far, None before there is any. The first
+    one has the ``outlook``: what the time given is forecast to give.
     """
 
     phase: str
     fraction: float
     seconds_left: float
     result: Result | None
+    outlook: Outlook | None = None
 
 
 def audit(
@@ -89,19 +86,18 @@ def audit(
         budget=core_seconds(minutes, slots),
     )  # fmt: skip
     require_time(study, minutes, slots)
-    name = re.sub(r"[/\\]", "-", f"{dataset.name}-{study.task.data[:8]}")
-    folder = given_path(Path(AUDITS) / name if out is None else out)
+    folder = folder_of(dataset, study, out)
     made = [each for each in (folder / FOLDER, folder, *folder.parents) if not each.exists()]
     keep(dataset, folder, study.task.data)
     use_run_folder(folder.resolve())
     watcher = _Watcher(study, folder, began, 60 * minutes, watch)
-    watcher.tell("checks", 0.0)
-    left = 60 * minutes - max(RESERVE, SHARE * 60 * minutes) - (time.monotonic() - began)
-    options = Options(
-        workers=slots if place is None else workers, seconds=max(left, 1.0), preset="quick",
-        retry_failed=True, command=f"whyconv audit (rows of {dataset.name})",
-    )  # fmt: skip
     try:
+        watcher.tell("checks", 0.0, outlook(study, minutes, slots, stored(study, folder)[1]))
+        left = 60 * minutes - reserve(minutes) - (time.monotonic() - began)
+        options = Options(
+            workers=slots if place is None else workers, seconds=max(left, 1.0), preset="quick",
+            retry_failed=True, command=f"whyconv audit (rows of {dataset.name})",
+        )  # fmt: skip
         summary = complete(study, folder, options, watcher.watch, place)
     except BaseException as error:
         if not (folder / FILE).exists():  # refused: no copy of the data stays behind
@@ -114,12 +110,21 @@ def audit(
         raise
     failed = [row for row in summary.rows.values() if row.status == "failed"]
     found = result(study, summary.points, summary.rows, seconds=time.monotonic() - began, out=str(folder))
+    found = replace(found, ahead=ahead(study, summary.points, summary.rows, minutes, slots))
+    if found.rounds < FEWEST:
+        found = replace(found, warnings=(*found.warnings, found.ahead))
     if failed:
         lost = f"{len(failed)} trials failed ({failed[0].error}); their rounds do not count"
         found = replace(found, warnings=(*found.warnings, lost))
     watcher.result = found
     watcher.tell(watcher.phase, 1.0)
     return found
+
+
+def folder_of(dataset: Dataset, study: Audit, out: str | Path | None) -> Path:
+    """Where rows, the copy of the data and the page go: ``out``, or a folder named by the data."""
+    name = re.sub(r"[/\\]", "-", f"{dataset.name}-{study.task.data[:8]}")
+    return given_path(Path(AUDITS) / name if out is None else out)
 
 
 class _Watcher:
@@ -139,10 +144,10 @@ class _Watcher:
         self._todo = self._done = 0
         self._tuned = False
 
-    def tell(self, phase: str, fraction: float) -> None:
+    def tell(self, phase: str, fraction: float, outlook: Outlook | None = None) -> None:
         self.phase = phase
         left = max(0.0, self._seconds - (time.monotonic() - self._began))
-        self._watch(Progress(phase, fraction, left, self.result))
+        self._watch(Progress(phase, fraction, left, self.result, outlook))
 
     def watch(self, event: Event) -> None:
         if isinstance(event, Planned):

@@ -1,7 +1,8 @@
 """Does the order test find an order in tables that have none? ``python -m whyconv.auditing.shuffled_run``
 
 Tables that come with scikit-learn, three quarters of their rows, columns in random order: both drawn by the
-seed. The criterion, written down before any of these was tested: order is found in at most 10 of 100.
+seed. The criterion, written down before any of these was tested: order is found in at most 10 of 100. (Seeds
+400 to 424 were judged by an earlier form of the test, of one network.)
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from whyconv.lazy import np
 KINDS = ("cancer", "wine", "digits", "diabetes")
 MOST = 10
 """Of 100 tables."""
+FIRST_SEED = 500
 
 
 def table_of(kind: str, seed: int) -> Dataset:
@@ -56,4 +58,4 @@ def table(lines: list[Line]) -> str:
 
 
 if __name__ == "__main__":
-    main(Experiment("shuffled", KINDS, 400, 25, tested, table))
+    main(Experiment("shuffled", KINDS, FIRST_SEED, 25, tested, table))

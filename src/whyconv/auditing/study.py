@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import product
 from math import ceil
 from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from whyconv.auditing.arms import ARMS, FCN, POOLED, SHARED_MAX, USUAL, networks
-from whyconv.auditing.budget import ORDER_SHARE, first_within, forecast, sizes_within
+from whyconv.auditing.arms import ARMS, FCN, GLOBAL_MAX, POOLED, SHARED_MAX, USUAL, networks
+from whyconv.auditing.budget import first_within, for_order, forecast, sizes_within
 from whyconv.auditing.phases import (
     CONTROL,
     FOREST,
@@ -33,6 +34,8 @@ from whyconv.trial import Row, Trial
 from whyconv.verdict import Evidence
 
 BATCH = 32
+ORDER_ARMS = (SHARED_MAX, GLOBAL_MAX)
+"""The networks of the order test."""
 LOOKS = (5, 10, 20, MOST_ROUNDS)
 """After how many rounds an audit may stop because all is decided: the fewer looks, the fewer false ones."""
 
@@ -162,25 +165,26 @@ class Audit(Study, name="audit"):
         ]  # fmt: skip
 
     def order_points(self) -> list[Point]:
-        """The same sample as it is and in random orders, with all windows but the smallest and largest.
+        """The same sample as it is and in random orders: two networks that pool, with all windows but the
+        smallest and largest (:mod:`whyconv.auditing.order`).
 
-        Fewer steps, then a single window, if that is more than its share of the time.
+        A single window, then fewer steps, if that is more than its share of the time.
         """
         inner = self.windows[1:-1] or self.windows
         middle = inner[len(inner) // 2 :][:1]
-        tried = [(inner, 1), (inner, 2), (middle, 2), (middle, 4)]
+        tried = [(inner, 1), (middle, 1), (middle, 2), (middle, 4)]
         ways = [(windows, ceil(self.order_steps / part)) for windows, part in tried]
         if self.budget is not None:
             costs = [(way, (self.orders + 1) * forecast(self._in_orders(*way, range(1)))) for way in ways]
-            ways = [first_within(costs, ORDER_SHARE * self.budget)]
+            ways = [first_within(costs, for_order(self.budget))]
         return self._in_orders(*ways[0], range(self.orders + 1))
 
     def _in_orders(self, windows: Sequence[int], steps: int, orders: range) -> list[Point]:
         m, seed, points = min(self.order_size, self.sizes[-1]), self.first_seed + 20_000, []
-        for window in windows:
-            network = networks(self.task.grid, self.outputs, window, self.channels)[SHARED_MAX]
+        for arm, window in product(ORDER_ARMS, windows):
+            network = networks(self.task.grid, self.outputs, window, self.channels)[arm]
             for number in orders:
-                labels = {"arm": SHARED_MAX, "phase": ORDER, "order": number, "window": window}
+                labels = {"arm": arm, "phase": ORDER, "order": number, "window": window}
                 seeds = range(seed, seed + 1)
                 cell = self.cell(labels, network, m, self.middle, seeds, steps=steps, permuted=number)
                 points += cell.points()

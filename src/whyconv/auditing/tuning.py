@@ -85,15 +85,18 @@ def _time_to_extend(study: Audit, scope: Scope, points: Sequence[Point], rows: R
     return spent * (1 + 1 / len(study.rates)) <= budget.TUNING_SHARE * study.budget
 
 
-@once
-def _forecast(study: Audit, scope: Scope) -> float:
-    """Seconds of everything in the scope but extensions."""
+def expected(study: Audit, scope: Scope) -> list[Point]:
+    """Everything in the scope but extensions, with the middle window and rate where nothing is chosen yet."""
     points, _ = _windows(study, scope, {})
     middle = scope.windows[len(scope.windows) // 2]
     tried = _entries(study, dict.fromkeys((LCN, SHARED_MAX), middle))
     points += _grids(study, scope, tried, 0, {})[0]
-    points += [trained_on_all(study, entry, study.middle, study.steps) for entry in tried]
-    return budget.forecast(points)
+    return points + [trained_on_all(study, entry, study.middle, study.steps) for entry in tried]
+
+
+@once
+def _forecast(study: Audit, scope: Scope) -> float:
+    return budget.forecast(expected(study, scope))
 
 
 def _entries(study: Audit, windows: Mapping[str, int]) -> list[Entry]:

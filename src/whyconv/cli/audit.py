@@ -137,6 +137,8 @@ def _run(dataset: Dataset, options: dict[str, Any], as_json: bool) -> None:
     shown, drawn = Shown(), Ahead()
 
     def watch(progress: Progress) -> None:
+        if progress.outlook is not None:
+            print(progress.outlook.sentence, file=sys.stderr, flush=True)
         shown(progress)
         drawn(progress.result)
 
@@ -154,7 +156,9 @@ def _run(dataset: Dataset, options: dict[str, Any], as_json: bool) -> None:
         print(json.dumps(result.to_json(), indent=2, allow_nan=False))
         return
     show(result)
-    print(f"Report: {page}\nThe same command with more --minutes goes on from here.")
+    print(f"Report: {page}")
+    for line in wrapped(result.ahead, 2) if result.ahead not in result.warnings else ():
+        print(line)
 
 
 class Ahead:
@@ -192,15 +196,12 @@ def _forget(folder: Path) -> None:
 
 def _tell(dataset: Dataset, options: dict[str, Any], as_json: bool, where: Sequence[str]) -> None:
     """What was read, what looks odd, and what an audit would do ``where``."""
-    from whyconv.auditing.asking import (
-        allowed_workers,
-        core_seconds,
-        require_target,
-        require_time,
-        round_seconds,
-    )
+    from whyconv.auditing.asking import allowed_workers, require_target, require_time
+    from whyconv.auditing.budget import core_seconds
     from whyconv.auditing.design import chosen_metric, designed
+    from whyconv.auditing.outlook import outlook
     from whyconv.auditing.result import Described
+    from whyconv.auditing.run import folder_of, stored
 
     require_target(options["target"], dataset, chosen_metric(dataset, options["metric"]))
     workers = allowed_workers(options["workers"], options["memory"])
@@ -213,7 +214,8 @@ def _tell(dataset: Dataset, options: dict[str, Any], as_json: bool, where: Seque
         dataset.name, len(dataset.y), dataset.shape, len(dataset.classes) or None, study.metric, dataset.grid
     )
     groups = None if dataset.groups is None else int(dataset.groups.max()) + 1
-    seconds = round_seconds(study, workers)
+    rows = stored(study, folder_of(dataset, study, options["out"]))[1]
+    found = outlook(study, options["minutes"], workers, rows)
     plan = {
         "sizes": list(study.sizes),
         "test": study.task.test,
@@ -221,13 +223,18 @@ def _tell(dataset: Dataset, options: dict[str, Any], as_json: bool, where: Seque
         "windows": list(study.windows),
         "orders": study.orders,
         "minutes": options["minutes"],
-        "round_seconds": round(seconds, 1),
+        "rounds": found.rounds,
+        "round_seconds": round(found.each, 1),
     }
     if as_json:
         data = {
             name: getattr(about, name) for name in ("name", "examples", "shape", "classes", "metric", "grid")
         }
-        told = {"data": {**data, "groups": groups}, "warnings": list(dataset.warnings), "plan": plan}
+        told = {
+            "data": {**data, "groups": groups},
+            "warnings": [*dataset.warnings, found.sentence],
+            "plan": plan,
+        }
         print(json.dumps(told, indent=2, allow_nan=False))
         return
     for line in described(about, groups, dataset.classes, dataset.warnings):
@@ -237,7 +244,8 @@ def _tell(dataset: Dataset, options: dict[str, Any], as_json: bool, where: Seque
         f"Plan: training on {sizes} examples and testing on {study.task.test:,}, a new split every round",
         f"  networks: {', '.join(study.arms)}; windows of {_or(study.windows)}",
         f"  first the order test ({study.orders} random orders) and tuning, then rounds of about "
-        f"{rough_duration(seconds)} until {options['minutes']:g} min are over or all is decided",
+        f"{rough_duration(found.each)} until {options['minutes']:g} min are over or all is decided",
+        found.sentence,
     ):
         for line in wrapped(text, 4):
             print(line)
