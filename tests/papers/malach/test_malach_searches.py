@@ -31,7 +31,7 @@ def test_no_counterexample_and_as_near_as_it_came(name):
     assert max(ratios.values()) >= CLAIMS[name]
 
 
-@pytest.mark.parametrize("name", CLAIMS.keys() - {"finite-precision"})
+@pytest.mark.parametrize("name", sorted(CLAIMS.keys() - {"finite-precision"}))
 def test_a_round_is_a_function_of_its_number(name):
     claim = registry.find("claim", f"malach.{name}")()
     assert claim.stress(4) == claim.stress(4)
