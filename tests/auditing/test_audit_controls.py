@@ -8,7 +8,7 @@ from test_audit import falling, made_up, small
 
 from whyconv.auditing.arms import BAG, CNN, FCN, LCN
 from whyconv.auditing.controls import all_controls
-from whyconv.auditing.phases import PERMUTED_BEST, PERMUTED_FCN, SHUFFLED
+from whyconv.auditing.phases import LINEAR, MAJORITY, PERMUTED_BEST, PERMUTED_FCN, SHUFFLED
 from whyconv.auditing.result import Order
 from whyconv.auditing.results import result
 from whyconv.auditing.rounds import whole_rounds
@@ -123,3 +123,14 @@ def test_a_bag_alone_is_compared_with_nothing_and_no_error_is_below_0():
     found = {each.name: each for each in result(study, points, rows).controls}
     assert found[BAG].fine is None and found[BAG].says == "not made: every other arm was left out"
     assert found[PERMUTED_BEST].low == 0 < found[PERMUTED_BEST].high
+
+
+@pytest.mark.parametrize(("linear", "warned"), [(0.1, True), (0.4, False)])
+def test_a_linear_model_as_good_as_the_best_network_is_a_warning(linear, warned):
+    def error(labels, seed):
+        known = {MAJORITY: 0.6, LINEAR: linear, LCN: 0.2}
+        return known.get(labels["arm"], 0.3) + 0.001 * (seed % 5)
+
+    _, study = small(count=800, sizes=(150, 300, 600), seeds=5, arms=(FCN, LCN))
+    found = result(study, *made_up(study, error))
+    assert any("priors of networks say little here" in each for each in found.warnings) == warned

@@ -90,6 +90,8 @@ def test_what_would_decide_is_rounds_or_examples():
     assert "rounds in all" in near
     far = savings.what_would_decide(0.01 + noise - noise.mean(), np.zeros((5, 1)), 0.1, 0.9, 0.9)
     assert "more examples" in far
+    solved = savings.what_would_decide(np.zeros((5, 1)), np.zeros((5, 1)), 0.1, 0.9, 0.9)
+    assert "fewer would tell them apart" in solved
 
 
 def test_rounds_that_agree_exactly_promise_no_more_than_the_grain_allows():

@@ -37,7 +37,7 @@ def test_the_answers_come_in_the_order_of_the_questions(text):
         for each in (
             "The order of the features matters here",
             "Does the order of features matter?",
-            "What would save examples?",
+            "What would save examples, at an error of",
             "Which model is best?",
             "Warnings",
             "Learning curves",

@@ -52,6 +52,9 @@ def result(
     warnings += [check.says for check in checks if check.fine is False]
     if why and best is not None:
         warnings.append(f"nothing was judged: {why}")
+    others = references(study, points, rows, rounds)
+    if not why and best is not None:
+        warnings += _as_good(study, others, float(rounds.at_full(best).mean()))
     return Result(
         data=Described(
             study.data_name, study.task.count, study.task.grid, study.task.labels or None, study.metric,
@@ -62,7 +65,7 @@ def result(
         window=_window(setups, best),
         arms=tuple(_arm(arm, rounds.at_full(arm), rounds) for arm in arms),
         best=best,
-        references=references(study, points, rows, rounds),
+        references=others,
         forecast=model.forecast(study.target) if model and len(rounds) >= FEWEST else None,
         controls=checks,
         warnings=tuple(dict.fromkeys(warnings)),
@@ -157,6 +160,16 @@ def references(
             errors = found.setdefault(str(point.labels["arm"]), {})
             errors[row.key] = float(row.result[study.column])
     return tuple(_arm(names[name], [*errors.values()], rounds) for name, errors in found.items())
+
+
+def _as_good(study: Audit, others: Sequence[Arm], best: float) -> list[str]:
+    """That a linear model does as well as the best network."""
+    linear = "logistic" if study.task.labels else "ridge"
+    return [
+        f"a linear model ({linear}) errs no more than the best network, so priors of networks say little here"
+        for each in others
+        if each.name == linear and each.error <= best
+    ]
 
 
 def unjudged(study: Audit, rounds: Rounds, arms: Sequence[str], best: str | None) -> str:

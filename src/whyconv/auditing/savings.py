@@ -158,6 +158,8 @@ def what_would_decide(
     without: np.ndarray, given: np.ndarray, ratio: float, adjusted: float, p: float, grain: float = 0.0
 ) -> str:
     """Why a saving is undecided, and what would decide it: rounds, as far as they help, or examples."""
+    if not (without[:, -1].any() or given[:, -1].any()):
+        return "both make no errors with all examples: fewer would tell them apart, more would not"
     difference = without[:, -1] - given[:, -1]
     rounds, apart = len(difference), spread(difference, grain)
     level = 1 - ALPHA * (p / adjusted if adjusted > 0 else 1.0)

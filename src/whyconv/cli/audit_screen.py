@@ -92,13 +92,8 @@ def _first(about: str, took: str) -> list[str]:
 
 def _savings(result: Result) -> Iterator[str]:
     """One line per prior: factor, interval, verdict."""
-    base = next((each for each in result.savings if each.prior == "together"), None)
-    at = ""
-    if base is not None and base.at is not None:
-        at = f", at an error of {words.level(base.at)}"
-        if result.data.metric in ("mse", "logloss", "balanced"):
-            at = f", at a {words.METRICS[result.data.metric]} of {words.level(base.at)}"
-    yield from wrapped(f"What would save examples{at}?", 2)
+    at = words.compared_at(result)
+    yield from wrapped(f"What would save examples{at and f', {at}'}?", 2)
     if len({(each.verdict, each.why, words.saved(each)) for each in result.savings}) == 1:
         each = result.savings[0]
         if not words.saved(each):

@@ -144,9 +144,11 @@ def _said(result: Result) -> dict[str, Any]:
                 bar,
                 words.verdict(saving),
                 words.traded(saving),
+                words.at_full(result, saving),
             )
             for saving, bar in zip(result.savings, factors, strict=True)
         ],
+        "compared_at": words.compared_at(result),
         "marks": _marks(_reach(result.savings)),
         "window": words.window(result),
         "models": _models(result),

@@ -79,6 +79,24 @@ def saved(saving: Saving, sign: str = "x") -> str:
     return f"{factor}{span(low, high)}"
 
 
+def compared_at(result: Result) -> str:
+    """The error at which examples are counted; empty if there is none."""
+    base = next((each for each in result.savings if each.prior == "together"), None)
+    if base is None or base.at is None:
+        return ""
+    metric = METRICS[result.data.metric]
+    return f"at {'an' if metric[0] in 'aeiou' else 'a'} {metric} of {level(base.at)}"
+
+
+def at_full(result: Result, saving: Saving) -> str:
+    """What the two networks of a saving reach with all examples; empty if one was not trained."""
+    errors = {each.name: each.error for each in result.arms}
+    if not {saving.without, saving.given} <= errors.keys():
+        return ""
+    pair = (f"{name} {level(errors[name])}" for name in (saving.without, saving.given))
+    return f"with all examples {', '.join(pair)}"
+
+
 def verdict(saving: Saving) -> str:
     """The verdict of a saving, complete: what *no difference* means, and what would decide."""
     beyond = " beyond 1.5x" if saving.verdict == "no difference" else ""
