@@ -10,6 +10,7 @@ import pytest
 from whyconv.auditing.asking import require_target, require_time
 from whyconv.auditing.dataset import BadData, from_arrays
 from whyconv.auditing.design import designed
+from whyconv.auditing.readers import Asked, read
 from whyconv.errors import UserError
 
 RNG = np.random.default_rng(0)
@@ -310,3 +311,11 @@ def test_time_for_one_round_is_asked_of_the_forecast():
     require_time(study, 1.0, 1)
     with pytest.raises(BadData, match="--minutes"):
         require_time(study, 0.001, 1)
+
+
+def test_a_column_of_words_is_named_first_where_labels_may_be(tmp_path):
+    names = [f"t{number}" for number in range(40)]
+    lines = [",".join([*names, "kind"]), *(",".join([*"0" * 40, word]) for word in ("rise", "fall") * 10)]
+    (tmp_path / "series.csv").write_text("\n".join(lines))
+    with pytest.raises(BadData, match=r"give --label and one of kind, t0, "):
+        read(tmp_path / "series.csv", Asked())

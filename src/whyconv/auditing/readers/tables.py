@@ -106,9 +106,11 @@ def of_frame(path: Path, frame: Any, asked: Asked, remark: str = "") -> Read:
     if label is None:
         usual = [name for name in names if name.lower() in LABELS]
         if len(usual) != 1:
+            numbers = [getattr(kind, "kind", "O") in "biufc" for kind in frame.dtypes]
+            order = sorted(range(len(names)), key=numbers.__getitem__)  # words before numbers
             raise BadData(
                 f"which column of {path.name} holds the labels was not said; give --label and one of "
-                f"{listed(names)}{remark}."
+                f"{listed([names[place] for place in order])}{remark}."
             )
         label = usual[0]
     for option, name in (("label", label), ("groups", asked.groups)):
