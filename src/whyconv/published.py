@@ -9,7 +9,8 @@ from typing import Any
 
 SHORT_FORMS: Mapping[str, str] = {
     "thm": "theorem", "lem": "lemma", "cor": "corollary", "prop": "proposition", "fig": "figure",
-    "sec": "section", "app": "appendix", "equation": "eq", "figures": "figure", "theorems": "theorem",
+    "sec": "section", "app": "appendix", "equation": "eq", "equations": "eq", "eqs": "eq", "figs": "figure",
+    "figures": "figure", "theorems": "theorem", "lemmas": "lemma", "corollaries": "corollary",
     "sections": "section",
 }  # fmt: skip
 """How else readers write the first word of a place."""
@@ -54,7 +55,7 @@ def places(reference: str, name: str) -> bool:
 
     >>> [places(f"B & G, {where}", "thm 5.1") for where in ("Theorem 5.1 (2)", "Theorem 5.12", "Eq. 24")]
     [True, False, False]
-    >>> places("B & G, Figure 3a", "Fig. 3A"), places("B & G, Figure 3a", "Figure 3")
+    >>> places("B & G, Figure 3a", "Fig.3A"), places("B & G, Figure 3a", "Figure 3")
     (True, False)
     """
     where, wanted = _words(reference.partition(", ")[2]), _words(name)
@@ -63,5 +64,6 @@ def places(reference: str, name: str) -> bool:
 
 def _words(place: str) -> list[str]:
     """Lower case, short forms in full; a number keeps its points, and stands alone."""
-    words = [word.strip(".") for word in re.findall(r"\w+(?:\.\w+)*\.?", place.lower())]
+    spaced = re.sub(r"\b([a-z]{2,})\.(?=\d)", r"\1 ", place.lower())
+    words = [word.strip(".") for word in re.findall(r"\w+(?:\.\w+)*\.?", spaced)]
     return [SHORT_FORMS.get(word, word) for word in words]

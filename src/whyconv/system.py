@@ -81,9 +81,11 @@ def cores() -> int:
 def crowding(processes: int) -> float:
     """How many times longer so many processes take since others compute: by the load of the last minute.
 
-    1 where the system does not tell it.
+    The load is that of the whole machine: ours is the share of the cores that this process may use. 1 where
+    the system does not tell it.
     """
-    others = int(os.getloadavg()[0]) if hasattr(os, "getloadavg") else 0
+    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else 0.0
+    others = int(load * cores() / max(os.cpu_count() or 1, cores()))
     return max(1.0, (others + min(processes, cores())) / cores())
 
 

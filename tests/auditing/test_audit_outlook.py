@@ -26,6 +26,7 @@ def free(monkeypatch):
     """Nobody else computes."""
     monkeypatch.setattr(system.os, "getloadavg", lambda: (0.9, 0.0, 0.0), raising=False)
     monkeypatch.setattr(system, "cores", lambda: 2)
+    monkeypatch.setattr(system.os, "cpu_count", lambda: 2)
 
 
 def test_a_machine_on_which_others_compute_is_slower(monkeypatch):
@@ -35,13 +36,20 @@ def test_a_machine_on_which_others_compute_is_slower(monkeypatch):
     monkeypatch.setattr(system.os, "getloadavg", lambda: (6.2, 0.0, 0.0), raising=False)
     assert (system.crowding(1), system.crowding(2), system.crowding(50)) == (3.5, 4.0, 4.0)
     crowded = outlook(study, 1, 2)
+    monkeypatch.setattr(system.os, "cpu_count", lambda: 64)
+    assert system.crowding(2) == 1.0, "two of 64 cores have a small share of the load"
     assert crowded.first == pytest.approx(4 * alone.first) and crowded.rounds < alone.rounds
 
 
-def timed(study, seconds, phases):
-    """Rows of the first phases of a plan, each trial of which took so many seconds."""
+def timed(study, seconds, phases, rounds=2):
+    """Rows of the first phases of a plan, and of so many rounds; each trial took so many seconds."""
     points, rows = made_up(study, falling)
-    known = {p.trial.key for p in points if p.labels["phase"] in phases}
+    begun = study.first_seed + rounds
+    known = {
+        p.trial.key
+        for p in points
+        if p.labels["phase"] in phases and (p.labels["phase"] in (ORDER, TUNING) or p.trial.seed < begun)
+    }
     return points, {key: replace(row, seconds=seconds) for key, row in rows.items() if key in known}
 
 
@@ -83,6 +91,27 @@ def test_rows_tell_how_fast_it_goes(phases):
     assert few.rounds < many.rounds and few.each > 5 * many.each
     assert many.first < outlook(study, 4, 1).first, "what is done is not done again"
     assert (many.fewest < many.rounds) == (phases == (ORDER,)), "after tuning, steps are known"
+    assert few.done == many.done == (2 if MEASURED in phases else 0) and many.rounds <= 40 - many.done
+
+
+def test_rounds_that_are_done_count():
+    _, study = small(**MANY)
+    points, rows = timed(study, 0.02, (ORDER, TUNING, MEASURED, "control", "reference"))
+    slow = {p.trial.key for p in points if p.labels["phase"] == MEASURED}
+    rows = {key: replace(row, seconds=20.0) if key in slow else row for key, row in rows.items()}
+    found = outlook(study, 3, 2, rows)
+    assert (found.rounds, found.done, found.enough) == (1, 2, True)
+    assert (
+        found.sentence.startswith("Forecast: about 1 more round in ") and "the next after" in found.sentence
+    )
+    none = outlook(study, 1.4, 2, rows)
+    assert (
+        (none.rounds, none.done) == (0, 2) and not none.enough and "no more round in 1.4 min" in none.sentence
+    )
+    assert none.wanted is not None and outlook(study, none.wanted, 2, rows).rounds >= 1
+    _, every = made_up(study, falling)
+    over = outlook(study, 4, 2, every)
+    assert over.over and over.enough and "nothing new" in over.sentence and over.rounds == 0
 
 
 def test_what_is_compiled_is_not_compiled_again():

@@ -168,7 +168,7 @@ FILES = {
     "groups of another length": (lambda path: npz(path, X=X, y=Y, who=Y[:9]), ["--groups", "who"],
                                  "100 examples but groups of 9"),
     "label column absent": (table, ["--label", "knd"], "columns like it: kind"),
-    "label column not said": (table, [], "give --label and one of a, b, c, kind"),
+    "label column not said": (table, [], "give --label and one of kind, a, b, c"),
     "group column absent": (table, ["--label", "kind", "--groups", "d"], "--groups d was given"),
     "words in a column": (lambda path: table(path, pd.DataFrame(X[:, :3], columns=["a", "b", "c"]).assign(
         colour=np.where(Y, "red", "blue"), label=Y)), [], "the column 'colour' holds 'blue'"),

@@ -12,7 +12,7 @@ from whyconv.worths import apart, shown
 
 @pytest.fixture(scope="module")
 def runs():
-    return [record.run_of(kept) for kept in record.everything("brutzkus.fig3a")]
+    return [record.run_of(record.find("brutzkus.fig3a", preset)) for preset in ("paper", "quick")]
 
 
 def test_two_runs_of_a_study_are_side_by_side(runs):

@@ -40,8 +40,9 @@ class Outlook:
     """What so many ``minutes`` are forecast to give: whether the order test ends, new rounds, and when.
 
     ``first``: seconds until the order test and the references are known; ``tuned``: until tuning is done;
-    ``each``: seconds of a round. ``fewest``: rounds if tuning gives networks as many more steps as it may;
-    ``wanted``: minutes for a first round, or for as many as savings need.
+    ``each``: seconds of a round. ``rounds`` come to those that are ``done``; ``fewest`` of them if tuning
+    gives networks as many more steps as it may. ``wanted``: minutes for another round, or for as many as
+    savings need. ``over``: nothing is left to be decided.
     """
 
     minutes: float
@@ -50,31 +51,46 @@ class Outlook:
     each: float
     rounds: int
     fewest: int
+    done: int = 0
+    over: bool = False
     wanted: float | None = None
 
     @property
     def enough(self) -> bool:
-        """Whether there are rounds enough for savings."""
-        return self.rounds >= FEWEST
+        """Whether there are going to be rounds enough for savings."""
+        return self.over or self.done + self.rounds >= FEWEST
 
     @property
     def sentence(self) -> str:
         """As it is said before an audit starts."""
+        return f"Forecast: {self._given()}."
+
+    def _given(self) -> str:
         given, more = f"{self.minutes:g} min", _minutes(self.wanted)
-        if self.enough:
-            soon = f"the first after {rough_duration(self.tuned + self.each)}"
+        new, next_ = (" more", "next") if self.done else ("", "first")
+        said = f"about {self.rounds}{new} round{_s(self.rounds)} in {given}"
+        if self.over:
+            said = f"nothing new in {given}, since all that rounds can decide here is decided"
+        elif self.enough and self.rounds:
+            soon = f"the {next_} after {rough_duration(self.tuned + self.each)}"
             if self.fewest < self.rounds:
                 why = "by the steps that networks need"
-                return f"Forecast: {self.fewest} to {self.rounds} rounds in {given}, {why}; {soon}."
-            return f"Forecast: about {self.rounds} rounds in {given}, {soon}."
-        if self.rounds:
-            few = "one round" if self.rounds == 1 else f"{self.rounds} rounds"
-            return f"Forecast: about {few} in {given}, and savings need {FEWEST}; {more} would give them."
-        if self.first <= 60 * self.minutes:
-            return (
-                f"Forecast: only the order test and references in {given}; {more} would give a first round."
-            )
-        return f"Forecast: not even the order test ends in {given}; {more} would give a first round."
+                said = f"{self.fewest} to {self.rounds} rounds in {given}, {why}; {soon}"
+            else:
+                said = f"{said}, {soon}"
+        elif self.rounds:
+            said = f"{said}, and savings need {FEWEST} in all; {more} would give them"
+        elif self.done:
+            said = f"no more round in {given}; {more} would give another"
+        elif self.first <= 60 * self.minutes:
+            said = f"only the order test and references in {given}; {more} would give a first round"
+        else:
+            said = f"not even the order test ends in {given}; {more} would give a first round"
+        return said
+
+
+def _s(number: int) -> str:
+    return "" if number == 1 else "s"
 
 
 def _minutes(value: float | None) -> str:
@@ -86,9 +102,9 @@ def _minutes(value: float | None) -> str:
 def outlook(study: Audit, minutes: float, workers: int | None, rows: Rows | None = None) -> Outlook:
     """The forecast; ``rows``: those of earlier calls."""
     found = _outlook(study, minutes, workers, rows or {})
-    if found.enough:
+    if found.over or (found.enough and found.rounds):
         return found
-    least, below, above = FEWEST if found.rounds else 1, minutes, 2 * minutes
+    least, below, above = max(1, FEWEST - found.done) if found.rounds else 1, minutes, 2 * minutes
     while _outlook(study, above, workers, rows or {}).rounds < least:
         below, above = above, 2 * above
         if above > LONGEST:
@@ -118,11 +134,14 @@ def _outlook(study: Audit, minutes: float, workers: int | None, rows: Rows) -> O
     tuning = Work(tried, rows, first)
     begun = crowd * (START_SECONDS + first.seconds(pace, slots))
     ready = begun + crowd * tuning.seconds(pace, slots)
-    each = crowd * _round_seconds(study, rows, setups) / slots
+    points = study.plan(rows) if rows else []
+    done = len(whole_rounds(study, points, rows))
+    over = done >= study.seeds or (bool(points) and all(point.trial.key in rows for point in points))
+    each = crowd * _round_seconds(study, points, rows, setups) / slots
     left = 60 * minutes - budget.reserve(minutes) - ready
-    rounds = max(0, min(study.seeds, int(left / each)))
+    rounds = 0 if over else max(0, min(study.seeds - done, int(left / each)))
     fewest = min(rounds, budget.ROUNDS) if study.growths and not chosen else rounds
-    return Outlook(minutes, begun, ready, each, rounds, fewest)
+    return Outlook(minutes, begun, ready, each, rounds, fewest, done, over)
 
 
 class Work:
@@ -146,9 +165,8 @@ def _seconds(points: Sequence[Point], pace: float | None) -> float:
     return sum(TRIAL + SLOWER * (seconds(point.trial) - TRIAL_SECONDS) for point in points)
 
 
-def _round_seconds(study: Audit, rows: Rows, setups: Mapping[str, Setup]) -> float:
+def _round_seconds(study: Audit, points: Sequence[Point], rows: Rows, setups: Mapping[str, Setup]) -> float:
     """Core seconds of a round: the last whole one's, or by what a trial of every arm takes."""
-    points = study.plan(rows) if rows else []
     if seeds := whole_rounds(study, points, rows).seeds:
         phases = (MEASURED, CONTROL, REFERENCE)
         own = [p for p in points if p.trial.seed == seeds[-1] and p.labels["phase"] in phases]
@@ -178,10 +196,9 @@ def ahead(study: Audit, points: Sequence[Point], rows: Rows, minutes: float, wor
     if points and all(point.trial.key in rows for point in points):
         return "All that rounds can decide here is decided: another call would add none."
     found = outlook(study, minutes, workers, rows)
-    new = min(found.rounds, study.seeds - done)
     again = "Called again with the same minutes, the audit goes on from here:"
-    if new:
+    if found.rounds:
         more = " more" if done else ""
-        return f"{again} about {new}{more} round{'s' if new > 1 else ''}."
+        return f"{again} about {found.rounds}{more} round{_s(found.rounds)}."
     which = "one more" if done else "a first"
     return f"{again} no round yet; {_minutes(found.wanted)} would give {which} round."

@@ -86,14 +86,9 @@ def audit(
     Nothing leaves the folder. The same command resumes; with more --minutes it goes on from there.
     """
     began = time.monotonic()
-    if forget and (as_json or dry_run):
-        other = "--json" if as_json else "--dry-run"
-        raise BadData(f"--forget and {other} were given; --forget only deletes, so leave one out.")
     if forget:
-        _forget(data)
+        _forget(data, "--json" if as_json else "--dry-run" if dry_run else "")
         return
-    if pad and cut:
-        raise BadData("--pad and --cut were both given; choose one.")
     _require("--minutes", minutes, LONGEST)
     _require("--memory", memory, 1e6)
     require_one(cluster, workers)
@@ -107,9 +102,6 @@ def audit(
         _tell(dataset, options, as_json, where)
         return
     with opened(cluster, workers) as place:
-        if place is not None:
-            there = place.standing()
-            print(f"{count(there.slots, 'slot')} on {there.where}.", file=sys.stderr)
         _run(dataset, {**options, "place": place, "since": began}, as_json)
 
 
@@ -124,6 +116,8 @@ def _read(
 ) -> Dataset:  # fmt: skip
     from whyconv.auditing.readers import Asked, read
 
+    if pad and cut:
+        raise BadData("--pad and --cut were both given; choose one.")
     lengths: Literal["pad", "cut"] | None = "pad" if pad else "cut" if cut else None
     asked = Asked(label, x, groups, memory)
     return read(path, asked, grid, cast("Any", channels), metric, lengths)
@@ -134,6 +128,9 @@ def _run(dataset: Dataset, options: dict[str, Any], as_json: bool) -> None:
     from whyconv.report.audit_page import write
     from whyconv.runner.events import Interrupted
 
+    if (place := options["place"]) is not None:
+        there = place.standing()
+        print(f"{count(there.slots, 'slot')} on {there.where}.", file=sys.stderr)
     shown, drawn = Shown(), Ahead()
 
     def watch(progress: Progress) -> None:
@@ -187,9 +184,12 @@ class Ahead:
             self._drawing.join()
 
 
-def _forget(folder: Path) -> None:
+def _forget(folder: Path, other: str) -> None:
+    """Delete the copy of the data in a folder; ``other``: an option that does not go with it."""
     from whyconv.auditing.forgetting import forget
 
+    if other:
+        raise BadData(f"--forget and {other} were given; --forget only deletes, so leave one out.")
     found = forget(folder)
     print(f"Deleted: {', '.join(map(str, found))}." if found else f"{folder} keeps no copy of data.")
 
@@ -232,8 +232,8 @@ def _tell(dataset: Dataset, options: dict[str, Any], as_json: bool, where: Seque
         }
         told = {
             "data": {**data, "groups": groups},
-            "warnings": [*dataset.warnings, found.sentence],
-            "plan": plan,
+            "warnings": [*dataset.warnings, *([] if found.enough else [found.sentence])],
+            "plan": {**plan, "forecast": found.sentence},
         }
         print(json.dumps(told, indent=2, allow_nan=False))
         return

@@ -33,7 +33,7 @@ LONGEST_SENTENCE = 600
 """Letters of a sentence that says what is wrong."""
 QUICKLY = 4
 """How hard answers are compressed: in a millisecond or two."""
-PAUSE, HEARTBEAT = 0.05, 10.0
+PAUSE, HEARTBEAT = 0.02, 10.0
 """Seconds between looks at a run, and between signs of life on a quiet connection."""
 SLOWEST, LEISURE = 0.15, 4.0
 """Seconds between two views of the same run: more are not seen; and how often the time that one takes, since

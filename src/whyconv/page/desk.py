@@ -37,6 +37,9 @@ MOST_WAITING = 8
 """Questions that wait; more than so many tabs nobody has."""
 KEPT = 50
 """Questions that are over and can still be asked about."""
+READING = 1.0
+"""Seconds without a question after which somebody reads, and neighbours are compiled: who presses a button
+again at once finds the workers free."""
 PATIENCE = 1.0
 """Seconds that somebody waits for a program that is being compiled ahead; starting a worker takes longer."""
 LIMIT = 60.0
@@ -134,7 +137,7 @@ class Desk:
                 self._warm(pool, Path(room))  # they import JAX meanwhile
                 while not self._closing.is_set():
                     try:
-                        asked = self._queue.get(timeout=0 if self._ahead else 1)
+                        asked = self._queue.get(timeout=READING)
                     except queue.Empty:
                         self._guess(pool, Path(room))
                         continue

@@ -170,7 +170,7 @@ def _source(run: Run, kept: Kept) -> str:
     processors = ", ".join(sorted({str(each.get("cpu", "?")) for each in kept.environments.values()}))
     old = f" Made by earlier versions: {'; '.join(aged(run))}." if aged(run) else ""
     return (
-        f"{count(len(run.points), 'trial')}, {seeds(used)}, {duration(kept.seconds)} in all on one core "
+        f"{count(len(run.points), 'trial')}, {seeds(used)}, at most {duration(kept.seconds)} of one core "
         f"({processors}); recorded {kept.made}, digest `{kept.digest[:16]}`. {run.said_of_criterion}"
         f"{_seen(run, used)}{old}"
     )
@@ -263,7 +263,11 @@ def worths(found: list[Entry]) -> str:
     three and the study's criterion is met and its control flips; the others unfold.
     """
     said: dict[tuple[str, str], tuple[Run, Answer]] = {}
-    again = {each.name: _verdict_word(each.unseen) for each in found if each.unseen and each.unseen.judgement}
+    again = {
+        each.name: "these rows" if each.unseen is each.run else _verdict_word(each.unseen)
+        for each in found
+        if each.unseen and each.unseen.judgement
+    }
     for run in [entry.run for entry in found if entry.run]:
         for answer in run.answers if run.judgement else []:
             if answer.known:

@@ -3,8 +3,9 @@
 m*(A) < m*(B) asks for neither of the two: one size m is enough at which A has reached the target and B has
 not. Then m*(A) <= m, by definition, and m < m*(B), as far as the expected risk does not rise with m. A search
 for both m* measures where risks are near their target, and there lie the runs in which a filter of an LCN has
-not found its signal: rare, each worth several standard deviations. Between the two m*, a factor of 2 or more
-from each where there is room, such a run decides little.
+not found its signal: rare, each worth several standard deviations. Between the two m* such a run decides
+less; where there is little room (k = 10, d = 5) the sizes keep away from the LCN's m*, near which such runs
+are most frequent.
 
 The sizes are from pilot runs on the recorded seeds of an earlier design, which none of the judged runs uses;
 sizes, seeds and rule were written down before these. docs/rates.md has their power.
@@ -142,8 +143,9 @@ class Ordering(Claim, name="lahoti.ordering"):
     At three places, 20 seeds each: the mean risk over the target, with its interval, at two sizes that lie
     between the sample complexities by earlier runs. A network needs fewer examples than another if at one of
     the sizes its interval lies below 1 and that of the other above, and more if at one of them it is the
-    other way round; at each size this is wrong with a probability of at most 2.5 %. Risks are taken not to
-    rise with m. All places and both pairs must agree. How much less is measured by ``lahoti.fcn``.
+    other way round; at each size this is wrong with a nominal probability of at most 2.5 % (Student's t; runs
+    that stay behind, rarer than one in twenty, can be missing from a set). Risks must not rise with m.
+    All places and both pairs must agree. How much less is measured by ``lahoti.fcn``.
     """
 
     reference: ClassVar[str] = "Lahoti et al., the separation"

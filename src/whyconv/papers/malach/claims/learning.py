@@ -250,12 +250,10 @@ class Theorem4Step(Claim, name="malach.thm4-eta"):
         for n, k, width in ((4, 2, 40_000), (7, 3, 123_457), (12, 4, 10**7)):
             firsts = []
             for steps in (100, 10_000, 10**6):
-                stated = bounds.stated_terms(n, k, width, steps, cap=1.5)
                 eta = float(factor) * bounds.step_size(n, width, steps)
                 if broken == "no-root":
                     eta = n**0.5 / (width * steps)
-                derived = bounds.derived_terms(n, k, width, steps, eta, cap=1.5)
-                gap = max(gap, *(abs(one / other - 1) for one, other in zip(derived, stated, strict=True)))
+                gap = max(gap, _apart(n, k, width, steps, eta, 1.5))
                 misprinted = bounds.step_size(n, width, steps, "printed")
                 firsts.append(bounds.derived_terms(n, k, width, steps, misprinted, cap=1.5)[0])
             slopes.append(log(firsts[-1] / firsts[0]) / log(10**4))
@@ -288,13 +286,13 @@ class Theorem4Step(Claim, name="malach.thm4-eta"):
             n, width, steps = (int(2**power) for power in rng.uniform((0, 0, 0), (12, 60, 60)))
             k, cap = int(rng.integers(1, min(n, 20) + 1)), float(rng.uniform(0.1, 5))
             sizes = {"n": n, "k": k, "q": width, "T": steps, "c": cap}
-            found.append(Instance(_apart(n, k, width, steps, cap) / AGREE, sizes))
+            eta = bounds.step_size(n, width, steps)
+            found.append(Instance(_apart(n, k, width, steps, eta, cap) / AGREE, sizes))
         return {"|derived / stated term - 1| / rounding": max(found, key=lambda case: case.ratio)}
 
 
-def _apart(n: int, k: int, width: int, steps: int, cap: float) -> float:
-    """The largest relative distance of a term derived with the corrected eta from the stated one."""
-    eta = bounds.step_size(n, width, steps)
+def _apart(n: int, k: int, width: int, steps: int, eta: float, cap: float) -> float:
+    """The largest relative distance of a term derived with this eta from the stated one."""
     derived = bounds.derived_terms(n, k, width, steps, eta, cap)
     stated = bounds.stated_terms(n, k, width, steps, cap)
     return max(abs(one / other - 1) for one, other in zip(derived, stated, strict=True))
@@ -369,11 +367,7 @@ class LocalNetworks(Claim, name="malach.lcn"):
             losses.append((_average(path), bound))
             moved = max(moved, _drift_ratio(path, step, k, width, 1.0))
         walks = _local_walks(draw_seeds())
-        crowds = [
-            (each, size[-2] * (1 + size[-1]))
-            for size in CROWDS
-            for each in (crowd(*size, shared=broken == "shared"),)
-        ]
+        crowds = [(crowd(*size, shared=broken == "shared"), size[-2] * (1 + size[-1])) for size in CROWDS]
         pulled = max(
             _drift_ratio(record, each.step, each.k_window, each.width, c)
             for each, c in [*((each, 1.0) for each in walks), *crowds]
@@ -382,7 +376,7 @@ class LocalNetworks(Claim, name="malach.lcn"):
         apart = max(each.gap for each in walks + [each for each, _ in crowds])
         worst = max(moved, pulled) * (2 if broken == "half" else 1)
         differ = differing(*_local_pairs())
-        shared = _averages((4, 2, 40_000, 5_000), draw_seeds(), "", 1.0)
+        cnn = _averages((4, 2, 40_000, 5_000), draw_seeds(), "", 1.0)
         ratios = [loss / bound for loss, bound in losses]
         met = all(bound < 1 for _, bound in losses) and max(float(each.max()) for each in ratios) <= 1
         holds = met and worst <= 1 + 1e-9 and apart <= AGREE and not differ
@@ -392,7 +386,7 @@ class LocalNetworks(Claim, name="malach.lcn"):
                 "worst average loss, LCN, n = 4, k = 2, q = 4e4, T = 5e3": float(losses[0][0].max()),
                 "its bound": losses[0][1],
                 "Theorem 4's bound at this size": sum(bounds.stated_terms(4, 2, 40_000, 5_000)),
-                "worst average loss, CNN": float(shared.max()),
+                "worst average loss, CNN": float(cnn.max()),
                 "largest average loss / bound": max(float(each.max()) for each in ratios),
                 "problems drawn": len(self.SIZES) * len(draw_seeds()),
                 "largest |W^(j) - W0^(j)| / sharper bound, drawn": moved,
