@@ -60,6 +60,7 @@ def test_a_real_target_from_the_frame_to_the_winner(audited):
     assert best.fit(features, frame["price"]).score(features, frame["price"]) > 0.5
 
 
+@pytest.mark.long
 def test_persons_on_both_sides_look_learned_and_as_groups_are_not(audited):
     """The labels of persons are tossed, and rows of a person are alike: there is nothing to learn."""
     chance = np.random.default_rng(3)
@@ -77,6 +78,7 @@ def test_persons_on_both_sides_look_learned_and_as_groups_are_not(audited):
     assert unjudged in told.warnings and unjudged not in blind.warnings
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("kind", "verdict", "priors"),
     [("shift", "saves", ("pooling", "together")), ("noise", "not judged", PRIORS)],

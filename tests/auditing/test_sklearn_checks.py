@@ -23,6 +23,7 @@ def test_scikit_learn(estimator, check):
     check(estimator)
 
 
+@pytest.mark.long
 def test_the_check_that_needs_scipy_started_in_another_way():
     """It is skipped above, since SciPy reads the variable when it is imported."""
     environment = {**os.environ, "SCIPY_ARRAY_API": "1"}

@@ -129,6 +129,7 @@ def test_export_and_verify(there, whyconv):
     assert verified.returncode == 0 and "all intact" in verified.stdout
 
 
+@pytest.mark.long
 def test_a_file_of_ones_own_works_also_in_workers(here, whyconv):
     load = ["--load", EXAMPLE]
     small = ["--set", "m=[40]", "--seeds", "1", "--workers", "1"]

@@ -16,6 +16,7 @@ from whyconv.measure.curves import Curve
 from whyconv.measure.intervals import mean_interval, share_interval
 from whyconv.measure.scaling import exponent
 
+pytestmark = pytest.mark.long
 FLOOR, TARGET, SEEDS = 0.02, 0.12, 5
 NOISES = {"light": (0.05, 0.02), "middle": (0.1, 0.05), "heavy": (0.2, 0.05), "rough": (0.1, 0.1)}
 

@@ -156,6 +156,7 @@ def test_breaking_locality_takes_its_worth_away(tab, server):
     assert (tab.inner_text("figcaption"), tab.inner_text(".about")) == (heading, about)
 
 
+@pytest.mark.long
 def test_what_was_worth_before_is_forgotten_with_another_task(tab, server):
     run(tab, server, BITS)
     tab.check("#knob-permuted")
@@ -199,6 +200,7 @@ def test_an_answer_that_comes_after_the_settings_changed_is_dropped(tab, server)
     assert len(ended_runs) == 1 and tab.inner_text("#problem") == "Not now."
 
 
+@pytest.mark.long
 def test_breaking_sharing_or_pooling_takes_its_worth_away(tab, server):
     run(tab, server, "tab=break&task=signal&sigma=0.2&m=40&seeds=3")
     told = headline(tab)

@@ -17,6 +17,7 @@ from page_server import Served, gone
 from page_tab import BITS, WAIT, drawn, go, headline, ready, run, until
 
 
+@pytest.mark.long
 def test_the_table_of_worths_its_figures_and_two_runs(tab, server):
     run(tab, server, BITS)
     run(tab, server, BITS + "&permuted=true")

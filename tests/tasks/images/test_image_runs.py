@@ -38,6 +38,7 @@ def whyconv(tmp_path, *arguments):
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_a_run_on_a_folder_of_images(mnist, tmp_path):
     line = ["run", "brutzkus.fig3c", *SMALL, "--workers", "1", "--out", "rows", "--data", str(mnist)]
     done = whyconv(tmp_path, *line)
