@@ -42,6 +42,7 @@ def audited(tmp_path):
     use_run_folder(before)
 
 
+@pytest.mark.long
 def test_a_real_target_from_the_frame_to_the_winner(audited):
     chance = np.random.default_rng(5)
     x = chance.standard_normal((160, 8))
